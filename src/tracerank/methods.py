@@ -18,14 +18,14 @@ from tracerank.errors import CheckpointError, UsageError
 from tracerank.extras import missing
 from tracerank.plugins import METHOD_GROUP, Plugin, plugins
 from tracerank.pools.correctness import correctness
-from tracerank.votes.answer_groups import AnswerGrouping, DefaultGroups, ExactGroups, MeaningGroups
+from tracerank.votes.answer_groups import AnswerGrouping, DefaultGroups, ExactGroups, MeaningGroups, WithoutAbstentions
 from tracerank.votes.base import Calibrator, Method
 from tracerank.votes.escalation import Escalating
 from tracerank.votes.explanation import Called
 from tracerank.votes.folders import SHIPPED, FittedOn, existing_folder, fitted_on, selector_digest, selector_kind
 from tracerank.votes.selector import EmbedderChoice, Selector
 from tracerank.votes.simple import FewestTools, Oracle, RandomRollout, SingleRollout
-from tracerank.votes.voting import FORMS, MajorityVote, WithoutAbstentions
+from tracerank.votes.voting import FORMS, MajorityVote
 from tracerank.votes.weighted import READ_SOURCES, ConfidenceSource, WeightedVote
 
 EVIDENCE, TRACE = SHIPPED, "trace"

@@ -19,10 +19,10 @@ from studies.quality.sets import sets
 from tracerank.methods import load_method
 from tracerank.pools.correctness import correctness
 from tracerank.runs.atomic import write_text
-from tracerank.votes.answer_groups import DefaultGroups, MeaningGroups
+from tracerank.votes.answer_groups import DefaultGroups, MeaningGroups, WithoutAbstentions
 from tracerank.votes.base import Method
 from tracerank.votes.simple import Oracle, SingleRollout
-from tracerank.votes.voting import MajorityVote, WithoutAbstentions
+from tracerank.votes.voting import MajorityVote
 
 FILE = RESULTS / "quality.csv"
 

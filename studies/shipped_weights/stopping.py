@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict
 from itertools import islice
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from rich.console import Console
@@ -22,7 +23,8 @@ from tracerank.evidence.model import Logistic, fit_logistic
 from tracerank.lab.lexical.agent import PRESETS
 from tracerank.methods import load_selector
 from tracerank.stopping.replay import Walk, walks_of
-from tracerank.stopping.rules import COLUMNS, RecoveryModel, State, columns_of
+from tracerank.stopping.rules import COLUMNS, FORMAT, RECOVERY, State, columns_of
+from tracerank.votes.folders import write_description
 
 QUESTIONS, ORDERS = 250, 2
 AHEAD = (1, 2, 3, 4, 6, 8, 12, 15)
@@ -30,8 +32,8 @@ AHEAD = (1, 2, 3, 4, 6, 8, 12, 15)
 L2, SOURCE_WEIGHT = 10.0, 400.0
 
 
-def fit_recovery(sources: Mapping[str, Sequence[Walk]]) -> RecoveryModel:
-    """From all states whose answer is wrong: whether it is right some rollouts later."""
+def fit_recovery(sources: Mapping[str, Sequence[Walk]]) -> tuple[Logistic, dict[str, Any]]:
+    """From all states whose answer is wrong: whether it is right some rollouts later; and a summary."""
     rows: list[tuple[float, ...]] = []
     mended, weights = [], []
     for walks in sources.values():
@@ -50,7 +52,7 @@ def fit_recovery(sources: Mapping[str, Sequence[Walk]]) -> RecoveryModel:
     raw = found[:-1] / scale
     about = {"walks": sum(map(len, sources.values())), "sources": list(sources), "states": len(rows)}
     model = Logistic(dict(zip(COLUMNS, raw.tolist(), strict=True)), float(found[-1] - raw @ center))
-    return RecoveryModel(model, about)
+    return model, about
 
 
 def sources_of(cache: Path) -> Mapping[str, Callable[[], Iterable[tr.Pool]]]:
@@ -87,9 +89,9 @@ def main(arguments: Sequence[str]) -> None:
     folder = cache / "stopping"
     folder.mkdir(parents=True, exist_ok=True)
     walks = {name: kept_walks(folder / f"{name}.json", pools, console) for name, pools in sources_of(cache).items()}
-    recovery = fit_recovery(walks)
-    recovery.save(out)
-    console.print(f"{out}: {recovery}")
+    model, training = fit_recovery(walks)
+    write_description(out / RECOVERY, {"format": FORMAT, **model.record(), "training": training})
+    console.print(f"{out}: {model}")
 
 
 if __name__ == "__main__":

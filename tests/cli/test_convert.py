@@ -3,7 +3,6 @@
 import gzip
 import itertools
 import json
-import os
 import random
 from pathlib import Path
 
@@ -71,15 +70,6 @@ def test_outputs_that_cannot_be_are_refused(run: Run, world: Path, tmp_path: Pat
     assert "lies in a folder that is read" in error_of(run("convert", tmp_path / "logs", "-o", inside))
     assert run("convert", tmp_path / "logs", "-o", output, "--force").exit_code == 0
     assert len(read_pools(output)) == 12
-
-
-def test_a_run_that_was_killed_is_given_again_and_leaves_nothing_beside(run: Run, world: Path, tmp_path: Path) -> None:
-    whole, output = tmp_path / "whole.jsonl.gz", tmp_path / "out.jsonl.gz"
-    assert run("convert", world, "-o", whole).exit_code == 0
-    (tmp_path / ".out.jsonl.gz.tmp").write_bytes(b"half")
-    assert run("convert", world, "-o", output).exit_code == 0
-    assert output.read_bytes() == whole.read_bytes()
-    assert sorted(os.listdir(tmp_path)) == ["out.jsonl.gz", "whole.jsonl.gz"]
 
 
 def test_rollouts_that_stand_far_apart_are_brought_together(

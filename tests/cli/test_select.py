@@ -5,7 +5,6 @@ import json
 import os
 import shutil
 from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +18,6 @@ from tracerank.pools.canonical import write_pools
 from tracerank.pools.pool import Pool
 from tracerank.pools.types import Question, Rollout
 from tracerank.runs.locks import alone_with
-from tracerank.runs.process_map import ordered_map
 from tracerank.votes.voting import MajorityVote
 
 KEYS = [
@@ -267,23 +265,6 @@ def test_a_changed_input_is_not_continued_but_a_touched_one_is(
     assert run(*command).exit_code == 0
 
 
-def test_another_folder_of_a_method_is_not_continued(
-    run: Run, world: Path, network: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    mine = tmp_path / "network"
-    shutil.copytree(network, mine)
-    command = ("select", world, "--method", mine, "-o", tmp_path / "out.jsonl")
-    with monkeypatch.context() as patch:
-        patch.setattr("tracerank.cli.select.finish_decisions", lambda *_: (_ for _ in ()).throw(Crash))
-        with pytest.raises(Crash):
-            run(*command)
-    config = (mine / "config.json").read_text()
-    (mine / "config.json").write_text(config.replace('"dropout": 0.1', '"dropout": 0.2'))
-    assert "other arguments or inputs" in error_of(run(*command))
-    (mine / "config.json").write_text(config)
-    assert run(*command).exit_code == 0
-
-
 # Workers.
 
 
@@ -293,23 +274,6 @@ def test_workers_write_the_same_bytes(run: Run, world: Path, tmp_path: Path) -> 
     result = run("select", world, "--workers", "2", "-o", tmp_path / "out.jsonl")
     assert (tmp_path / "out.jsonl").read_text() == alone
     assert result.stderr.startswith("12 questions, 0 of them without a candidate; ")
-
-
-def test_a_run_with_workers_is_resumed_without(
-    run: Run, world: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    interrupt(run, world, tmp_path / "out.jsonl", monkeypatch)
-    given: list[int] = []
-
-    def mapped(setup: Any, pools: Any, workers: int) -> Any:
-        for row in ordered_map(setup, pools, 1):
-            given.append(workers)
-            yield row
-
-    monkeypatch.setattr("tracerank.selecting.ordered_map", mapped)
-    assert run("select", world, *MAJORITY, "-o", tmp_path / "out.jsonl", "--workers", "3").exit_code == 0
-    assert given == [3] * 7
-    assert (tmp_path / "out.jsonl").read_text() == run("select", world, *MAJORITY).stdout
 
 
 # Questions on which a method fails, or is unsure.
@@ -393,27 +357,3 @@ def test_hostile_text_reads_back_as_it_was_but_steers_no_terminal(run: Run, tmp_
     assert "é 漢" in result.stdout
     assert "\x1b" not in result.stderr
     assert "[red]\\x1b[2J.jsonl:2: not JSON" in result.stderr
-
-
-def test_a_rollout_with_the_same_id_and_other_content_is_reported_and_kept(
-    run: Run, pools: list[Pool], tmp_path: Path
-) -> None:
-    path = tmp_path / "pools.jsonl"
-    write_pools(path, [pools[0]])
-    lines = path.read_text()
-    write_pools(path, [Pool.of(pools[0].question, [replace(pools[0].rollouts[0], answer="other")])])
-    path.write_text(lines + path.read_text())
-    result = run("select", path, *MAJORITY)
-    [record] = json_lines(result.stdout)
-    assert len(record["scores"]) + len(record["dropped"]) == 7
-    assert "it is now 6" in result.stderr
-
-
-def test_code_and_nested_lists_come_back_byte_for_byte(run: Run, tmp_path: Path) -> None:
-    code = "def fib(n):\n    a, b = 0, 1\n    while a < n:\n        a, b = b, a + b\n    return a"
-    for answer in (code, "- a\n  - b\r\n\t- c  \n\u00a0d e\u0301"):
-        turns = [{"role": "user", "content": "Write."}, {"role": "assistant", "content": answer}]
-        path = tmp_path / "chats.jsonl"
-        path.write_text(json.dumps({"messages": turns}) + "\n" + json.dumps({"messages": turns}) + "\n")
-        [record] = json_lines(run("select", path).stdout)
-        assert record["answer"] == answer

@@ -60,15 +60,13 @@ def test_votes_and_evidence_never_count_against_an_answer_in_a_monotone_model() 
     assert against[1] == 0
 
 
-def test_pools_without_a_choice_teach_nothing_and_importance_weighs_tables() -> None:
+def test_pools_without_a_choice_teach_nothing() -> None:
     tables = [table for each in planted(20) for table in labelled_tables(each)]
     alike = labelled_table(pool_of(rollout("a", label=1.0), rollout("b", label=1.0)), [rollout("a", label=1.0)])
     assert alike is not None
     assert fit_model([*tables, alike]) == fit_model(tables)
     with pytest.raises(TrainingError, match="both right and wrong"):
         fit_model([alike])
-    more = fit_model(tables, importance=[50.0] * len(tables))
-    assert sum(map(abs, more.weights.values())) > sum(map(abs, fit_model(tables).weights.values()))
 
 
 def test_subsets_of_a_pool_share_one_weight_and_unjudged_pools_are_left_out() -> None:

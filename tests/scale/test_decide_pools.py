@@ -29,23 +29,6 @@ def test_rows_are_decided_as_the_local_loop_decides_them(pools: list[Pool], tmp_
     assert found["source"][0].as_py().startswith(f"{file}:row ")
 
 
-def test_every_kind_of_batch_gives_the_same_in_its_own_kind(pools: list[Pool]) -> None:
-    table = pa.Table.from_pylist(rows_of(pools[:4]))
-    decide = DecidePools("majority")
-    expected = decide(table)
-    assert list(expected.column_names) == list(DECISION)
-    assert decide(table.to_pydict()) == expected.to_pydict()
-    frame = decide(table.to_pandas())
-    assert frame["answer"].tolist() == expected["answer"].to_pylist()
-    assert frame["sample_id"].tolist() == expected["sample_id"].to_pylist()
-
-
-def test_columns_of_numpy_are_rows_too(pools: list[Pool]) -> None:
-    frame = pa.Table.from_pylist(rows_of(pools[:2])).to_pandas()
-    found = DecidePools("majority")({name: frame[name].to_numpy() for name in frame.columns})
-    assert found["question_id"] == [pool.question.id for pool in pools[:2]]
-
-
 def test_it_is_pickled_without_the_method(pools: list[Pool]) -> None:
     decide = DecidePools("evidence", MethodOptions(seed=3))
     table = pa.Table.from_pylist(rows_of(pools[:1]))
@@ -64,5 +47,3 @@ def test_a_bad_row_is_reported_and_costs_only_itself(pools: list[Pool]) -> None:
 def test_anything_else_than_a_batch_is_refused() -> None:
     with pytest.raises(UsageError, match="expected an Arrow table"):
         DecidePools()([{"question": "?"}])
-    with pytest.raises(UsageError, match="length"):
-        DecidePools()({"question": ["?"], "answer": []})

@@ -86,9 +86,9 @@ def test_pools_are_replayed_at_their_most_common_size() -> None:
     assert made.record()["sentence"] == made.sentence
 
 
-@pytest.mark.parametrize(("count", "k", "message"), [(0, None, "no labelled question"), (2, 9, "enough rollouts")])
-def test_nothing_to_replay_is_refused(count: int, k: int | None, message: str) -> None:
-    with pytest.raises(UsageError, match=message):
+@pytest.mark.parametrize(("count", "k"), [(0, None), (2, 9)])
+def test_nothing_to_replay_is_refused(count: int, k: int | None) -> None:
+    with pytest.raises(UsageError, match="enough rollouts"):
         replay(generate_pools(count, seed=3, k=4) if count else [], MajorityVote(), k)
 
 

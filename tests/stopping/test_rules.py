@@ -17,7 +17,6 @@ from tracerank.stopping.rules import (
     State,
     WindowRule,
     read_recovery,
-    shipped_recovery,
 )
 from tracerank.votes.folders import SHIPPED, folder_of
 
@@ -98,11 +97,6 @@ def test_where_nothing_is_known_it_goes_on_and_says_so() -> None:
 def test_one_wish_between_0_and_1_is_taken(wrong: dict[str, float]) -> None:
     with pytest.raises(UsageError, match="one of within, price and target"):
         ExpectedGain(**wrong)
-
-
-def test_what_is_saved_is_what_is_read(tmp_path: Path) -> None:
-    shipped_recovery().save(tmp_path)
-    assert read_recovery(tmp_path) == shipped_recovery()
 
 
 @pytest.mark.parametrize(

@@ -4,9 +4,8 @@ from itertools import permutations
 
 import pytest
 
-from tracerank.votes.answer_groups import AnswerGrouping, DefaultGroups, ExactGroups, MeaningGroups
+from tracerank.votes.answer_groups import AnswerGrouping, DefaultGroups, ExactGroups, MeaningGroups, WithoutAbstentions
 from tracerank.votes.answer_units import AnswerUnit, merged_groups
-from tracerank.votes.voting import WithoutAbstentions
 
 
 def test_two_rule_levels_differ_where_the_paper_is_blind() -> None:

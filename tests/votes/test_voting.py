@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 from tests.builders import pool
 from tracerank.pools.pool import Pool
 from tracerank.pools.types import Question, Rollout
-from tracerank.votes.answer_groups import AnswerGrouping, DefaultGroups, ExactGroups
-from tracerank.votes.voting import ANSWERED, MajorityVote, WithoutAbstentions
+from tracerank.votes.answer_groups import AnswerGrouping, DefaultGroups, ExactGroups, WithoutAbstentions
+from tracerank.votes.voting import ANSWERED, MajorityVote
 
 
 def test_the_largest_group_of_equal_answers_wins_by_its_first_member() -> None:
@@ -69,7 +69,6 @@ def test_votes_are_named_by_what_differs_from_the_default() -> None:
     assert MajorityVote().name == MajorityVote(WithoutAbstentions()).name == "majority"
     assert MajorityVote(ExactGroups()).name == "majority-paper"
     assert MajorityVote(DefaultGroups(), "shortest").name == "majority-default-shortest"
-    assert MajorityVote(WithoutAbstentions(DefaultGroups())).name == "majority-default-no-abstentions"
 
 
 @given(st.lists(st.sampled_from(["Paris", "paris.", "the", "?!", " ", "Rome", "a Rome", None, "5", "$5"]), max_size=8))

@@ -63,18 +63,9 @@ def labelled_table(pool: Pool, rollouts: Sequence[Rollout], lines: TextLines | N
     return LabelledTable(pool.question.text, table, np.array(right, np.float64)) if right else None
 
 
-def fit_model(
-    tables: Sequence[LabelledTable],
-    *,
-    is_monotone: bool = True,
-    l2: float = L2,
-    importance: Sequence[float] | None = None,
-) -> Logistic:
-    """The model of some tables; ``importance`` weighs tables, whose questions otherwise count the same each.
-
-    A monotone model keeps each weight to its feature's direction; else signs are free.
-    """
-    weights = question_weights(tables) * (1.0 if importance is None else np.asarray(importance, np.float64))
+def fit_model(tables: Sequence[LabelledTable], *, is_monotone: bool = True) -> Logistic:
+    """The model of some tables; a monotone one keeps each weight to its feature's direction, else signs are free."""
+    weights = question_weights(tables)
     mixed = [index for index, each in enumerate(tables) if 0 < each.right.sum() < len(each.right)]
     if not mixed:
         raise TrainingError("no pool has both right and wrong answers: there is nothing to learn a choice from")
@@ -85,7 +76,7 @@ def fit_model(
     scale = np.where(spread > 1e-6, spread, 1.0)
     bounds: Bounds | None = [_BOUNDS[feature.direction] for feature in FEATURES] if is_monotone else None
     right = np.concatenate([each.right for each in taught])
-    found = fit_choice((values - center) / scale, offsets, right, weights[mixed], l2, bounds) / scale
+    found = fit_choice((values - center) / scale, offsets, right, weights[mixed], L2, bounds) / scale
     # Only differences within a pool matter, so the centre, which moves all rows alike, is left out.
     return Logistic(dict(zip(COLUMNS, found.tolist(), strict=True)))
 

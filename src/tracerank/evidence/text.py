@@ -32,9 +32,6 @@ _THOUSANDS = re.compile(r",(?<=\d,)(?=\d{3}\b)")  # the comma first: it is found
 _WORD = re.compile(r"[^\W_]+")
 _PLAIN = bytes(code if code < 128 and chr(code).isalnum() else 32 for code in range(256)).lower()
 """Lower case, and blanks for all of ASCII that is no word: splits as ``_WORD`` does, in a quarter of the time."""
-_ASCII = bytes(range(128))
-_FEW_SIGNS = 40
-"""Distinct characters beyond ASCII that are replaced one by one."""
 _ARTICLES = frozenset(("a", "an", "the"))
 
 FUNCTION_WORDS = frozenset(
@@ -72,7 +69,7 @@ class Line:
 
 def words_of(text: str) -> list[str]:
     """Lower case, without accents, punctuation, possessives and articles; 1,000 is 1000."""
-    text = _plainer(text[:MAX_TEXT])
+    text = text[:MAX_TEXT]
     if text.isascii():
         return _plain_words(text)
     text = _MARKS.sub("", unicodedata.normalize("NFKD", text.lower()))
@@ -99,37 +96,6 @@ def _plain_words(text: str) -> list[str]:
     if "," in text:
         text = _THOUSANDS.sub("", text)
     return list(filterfalse(_ARTICLES.__contains__, text.encode().translate(_PLAIN).decode().split()))
-
-
-def _plainer(text: str) -> str:
-    """The text in ASCII with the same words, where it has accents, dashes and the like; else as it is.
-
-    Without them a page of a thousand words is read in a third of the time.
-    """
-    if text.isascii():
-        return text
-    try:
-        signs = set(text.encode().translate(None, _ASCII).decode())
-    except UnicodeEncodeError:
-        return text
-    plain = [(sign, _plain(sign)) for sign in signs] if len(signs) <= _FEW_SIGNS else [("", None)]
-    if None in (stead for _, stead in plain):
-        return text
-    for sign, stead in plain:
-        text = text.replace(sign, stead or "")
-    return text
-
-
-@lru_cache(4096)
-def _plain(sign: str) -> str | None:
-    """The ASCII that has the same words as a character beyond; None: it is a letter, or becomes a capital (``TM``)."""
-    if sign == "’":
-        return "'"
-    parts = _MARKS.sub("", unicodedata.normalize("NFKD", sign.lower()))
-    if any(not part.isascii() and (part.isalnum() or part == "’") for part in parts) or _has_unspaced(parts):
-        return None
-    plain = "".join(part if part.isascii() else " " for part in parts)
-    return plain if plain == plain.lower() else None
 
 
 def _has_unspaced(text: str) -> bool:

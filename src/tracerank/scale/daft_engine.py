@@ -1,6 +1,6 @@
 """Daft: a partitioned write puts the rows of a part together, worker processes decide on parts.
 
-The write streams, so memory depends on the size of a part. ``DAFT_RUNNER=ray`` takes the same frames to a cluster.
+The write streams, so that memory depends on the number of parts more than on the size of the input.
 """
 
 from collections.abc import Iterator
@@ -23,14 +23,12 @@ def decide_on_daft(job: Job) -> Iterator[dict[str, Any]]:
     with needed("--engine daft needs", "daft", UsageError):
         import daft
         from daft.functions import monotonically_increasing_id
-    is_on_ray = daft.get_or_infer_runner_type() == "ray"
-    processes = {} if is_on_ray else {"use_process": job.workers > 1}
 
     @daft.func.batch(return_dtype=daft.DataType.int64())  # type: ignore[untyped-decorator]
     def part_of(keys: Any) -> list[int]:
         return job.parts_of(keys.to_pylist())
 
-    @daft.cls(max_concurrency=job.workers, **processes)
+    @daft.cls(max_concurrency=job.workers, use_process=job.workers > 1)
     class Worker:
         @daft.method(return_dtype=daft.DataType.string())  # type: ignore[untyped-decorator]
         def decided(self, part: int) -> str:
@@ -45,7 +43,5 @@ def decide_on_daft(job: Job) -> Iterator[dict[str, Any]]:
     with daft.execution_config_ctx(parquet_target_row_group_size=ROW_GROUP_BYTES, scantask_max_parallel=job.workers):
         written = rows.write_parquet(f"{job.output}/{ROWS}", partition_cols=[PART]).to_pydict()
     if parts := sorted(set(written.get(PART, []))):
-        frame = daft.from_pydict({"part": parts})
-        # One part a batch, so that workers share them evenly.
-        frame = frame.into_partitions(len(parts)) if is_on_ray else frame.into_batches(1)
+        frame = daft.from_pydict({"part": parts}).into_batches(1)  # so that workers share them evenly
         yield from frame.with_column("error", Worker().decided(daft.col("part"))).iter_rows()

@@ -1,9 +1,6 @@
-"""A picklable callable from a batch of rollout rows to a batch of decisions.
+"""A picklable callable from an Arrow table of rollouts to one of decisions."""
 
-A batch is an Arrow table, a pandas frame or a dict of columns, as engines pass them; the result is of the same kind.
-"""
-
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
@@ -39,41 +36,23 @@ class DecidePools:
     """Only the first ``k`` rollouts of a question count; None: all."""
     reader: str = AUTO
 
-    def __call__(self, batch: Any) -> Any:
-        """One row a question, in the columns of ``tracerank select -o x.parquet``."""
-        table = self.decided(_arrow(batch))
-        if isinstance(batch, Mapping):
-            return table.to_pydict()
-        return table.to_pandas() if hasattr(batch, "iloc") else table
+    def __call__(self, rows: Any, report: Report | None = None) -> Any:
+        """One row a question, in the columns of ``tracerank select -o x.parquet``; both tables are of Arrow.
 
-    def decided(self, rows: Any, report: Report | None = None) -> Any:
-        """The same of an Arrow table; ``report`` receives rows that cannot be read."""
-        import pyarrow
-
-        return arrow_table(pyarrow, self._lines(rows, report), DECISION)
-
-    def _lines(self, rows: Any, report: Report | None) -> Iterator[dict[str, Any]]:
+        ``report`` receives rows that cannot be read; without it each is a warning.
+        """
+        with needed("batches need", "readers", UsageError):
+            import pyarrow
+        if not isinstance(rows, pyarrow.Table):
+            raise UsageError(f"expected an Arrow table, got {type(rows).__name__}; Ray: batch_format='pyarrow'")
         pools = pools_of_placed(_records(rows), self.reader, report)
         first = pools if self.k is None else (pool.first(self.k) for pool in pools)
-        method = _loaded(self.method, self.options)
-        for pool, decision in decide_stream(method, first, lambda pool, reason: None):  # the row has the reason
-            yield decision_line(pool, with_evidence_note(pool, decision), self.method)
+        decided = decide_stream(_loaded(self.method, self.options), first, lambda pool, reason: None)  # in the row
+        lines = (decision_line(pool, with_evidence_note(pool, decision), self.method) for pool, decision in decided)
+        return arrow_table(pyarrow, lines, DECISION)
 
 
 _loaded = lru_cache(maxsize=2)(load_method)
-
-
-def _arrow(batch: Any) -> Any:
-    with needed("batches need", "readers", UsageError):
-        import pyarrow
-    try:
-        if isinstance(batch, Mapping):
-            return pyarrow.table({name: pyarrow.array(list(each), from_pandas=True) for name, each in batch.items()})
-        return batch if isinstance(batch, pyarrow.Table) else pyarrow.Table.from_pandas(batch, preserve_index=False)
-    except (pyarrow.ArrowException, AttributeError, TypeError) as error:
-        raise UsageError(
-            f"expected an Arrow table, a pandas frame or a dict of columns, got {type(batch).__name__} ({error})"
-        ) from None
 
 
 def _records(rows: Any) -> Iterator[RecordAt]:

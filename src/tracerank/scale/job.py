@@ -23,7 +23,7 @@ from tracerank.scale.decide_pools import SOURCE, DecidePools
 
 PART, ROW = "_tracerank_part", "_tracerank_row"
 """Columns that an engine adds: the part of a row's question, and a number that grows within a file."""
-_DRAFT = "_draft-"
+DRAFT = "_draft-"
 """Begins the name of a file that is being written."""
 ROWS = "rows"
 """Folder in the output in which an engine may keep the rows by part; removed before and after a run."""
@@ -69,7 +69,7 @@ class Job:
         part = rows.column(PART)[0].as_py()
         problems: list[Problem] = []
         try:
-            decisions = self.decide.decided(self._in_order(rows), problems.append)
+            decisions = self.decide(self._in_order(rows), problems.append)
             folder = OutputFolder(self.output)
             if problems:
                 lines = "".join(json.dumps(asdict(problem)) + "\n" for problem in problems)
@@ -114,8 +114,8 @@ class OutputFolder:
         self._everything = fs.FileSelector(self.path, allow_not_found=True)
 
     def names(self) -> list[str]:
-        """The names in it without drafts; a folder that does not exist is empty."""
-        return [name for name in self._all_names() if not name.startswith(_DRAFT)]
+        """The names in it; a folder that does not exist is empty."""
+        return sorted(found.base_name for found in self.files.get_file_info(self._everything))
 
     def read(self, name: str) -> bytes:
         with self.files.open_input_stream(f"{self.path}/{name}") as stream:
@@ -124,7 +124,7 @@ class OutputFolder:
     def write(self, name: str, data: Any) -> None:
         """Write a draft, then give it its name."""
         self.files.create_dir(self.path, recursive=True)
-        draft = f"{self.path}/{_DRAFT}{uuid4().hex}"
+        draft = f"{self.path}/{DRAFT}{uuid4().hex}"
         with self.files.open_output_stream(draft) as stream:
             stream.write(data)
         self.files.move(draft, f"{self.path}/{name}")
@@ -137,12 +137,9 @@ class OutputFolder:
 
     def clear(self) -> None:
         """Remove what is left of unfinished work."""
-        for name in self._all_names():
+        for name in self.names():
             with suppress(FileNotFoundError):  # a worker that outlived a killed run may have moved its draft meanwhile
                 if name == ROWS:
                     self.files.delete_dir(f"{self.path}/{name}")
-                elif name.startswith(_DRAFT):
+                elif name.startswith(DRAFT):
                     self.files.delete_file(f"{self.path}/{name}")
-
-    def _all_names(self) -> list[str]:
-        return sorted(found.base_name for found in self.files.get_file_info(self._everything))

@@ -2,8 +2,9 @@
 
 import json
 import os
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from collections import Counter
+from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,7 @@ from tracerank.readers.files.remote import is_remote, remote_identity
 from tracerank.runs.locks import alone_with
 from tracerank.scale.daft_engine import decide_on_daft
 from tracerank.scale.decide_pools import DecidePools
-from tracerank.scale.job import Job, OutputFolder, part_file
+from tracerank.scale.job import DRAFT, Job, OutputFolder, part_file
 from tracerank.scale.ray_engine import decide_on_ray
 
 PART_BYTES = 2 * 2**20
@@ -48,15 +49,13 @@ def select_on_engine(
     *,
     workers: int | None = None,
     force: bool = False,
-    on_progress: Callable[[int, int], None] | None = None,
+    on_progress: Callable[[int, int], object] = lambda done, parts: None,
 ) -> Counts:
     """Decide on all questions of Parquet files into a folder; the same call completes a run that was interrupted.
 
     Rows are rollouts, in any order and over any files, or whole pools. ``on_progress`` receives the parts that are
     done and all parts. Raises UsageError where the folder belongs to another run, unless ``force`` is set.
     """
-    if engine not in ENGINES:
-        raise UsageError(f"--engine {engine}: expected one of {', '.join(ENGINES)}")
     files = _parquet_files(inputs)
     folder = OutputFolder(os.fspath(output))
     if folder.is_local and Path(folder.name).is_file():
@@ -74,13 +73,17 @@ def select_on_engine(
         missing = frozenset(part for part in range(parts) if part_file(part) not in there)
         job = Job(files, decide, folder.name, workers or os.cpu_count() or 1, parts, missing)
         decided: set[str] = set()
-        with _one_line(engine):
+        try:
             for row in ENGINES[engine](job):
                 if row["error"]:
                     raise ReadError(row["error"])
                 decided.add(part_file(row["part"]))
-                if on_progress is not None:
-                    on_progress(parts - len(missing) + len(decided), parts)
+                on_progress(parts - len(missing) + len(decided), parts)
+        except TraceRankError:
+            raise
+        except Exception as error:  # whatever an engine raises, in one line
+            lines = [line.strip() for line in str(error).splitlines() if line.strip()] or [type(error).__name__]
+            raise ReadError(f"{engine} stopped ({lines[-1][:300]}); the same command completes the run") from error
         if not decided <= set(folder.names()):
             raise ReadError(f"{folder.name}: parts are missing; all workers must see this folder")
         counts = _counts(folder)
@@ -91,8 +94,7 @@ def select_on_engine(
 
 def _parquet_files(inputs: Sequence[PathLike]) -> tuple[str, ...]:
     """The files of the inputs, in the order in which ``select`` reads them, without markers such as ``_SUCCESS``."""
-    found = [find_files(path) for path in inputs]
-    names = [name for one in found for name in one.names if not os.path.basename(name).startswith("_")]
+    names = [name for path in inputs for name in find_files(path).names if not os.path.basename(name).startswith("_")]
     if not names:
         raise ReadError(f"{inputs[0]}: no Parquet files there; check the path")
     if other := next((name for name in names if not name.lower().endswith((".parquet", ".pq"))), None):
@@ -102,27 +104,27 @@ def _parquet_files(inputs: Sequence[PathLike]) -> tuple[str, ...]:
 
 def _settings(files: Sequence[str], decide: DecidePools) -> dict[str, Any]:
     """What distinguishes one run from another; files by size and time, since they may be terabytes."""
-    method = method_identity(decide.method)
-    described = {"reader": decide.reader, "k": decide.k, "method": method, "options": decide.options.identity()}
-    return dict(json.loads(json.dumps({"files": list(map(_identity, files)), **described})))
-
-
-def _identity(name: str) -> dict[str, Any]:
-    if is_remote(name):
-        return remote_identity(name)
-    return {"path": name, "bytes": os.path.getsize(name), "mark": os.path.getmtime(name)}
+    found = [
+        remote_identity(name)
+        if is_remote(name)
+        else {"path": name, "bytes": os.path.getsize(name), "mark": os.path.getmtime(name)}
+        for name in files
+    ]
+    method, options = method_identity(decide.method), decide.options.identity()
+    described = {"files": found, "reader": decide.reader, "k": decide.k, "method": method, "options": options}
+    return dict(json.loads(json.dumps(described)))
 
 
 def _begin(folder: OutputFolder, settings: dict[str, Any], force: bool) -> dict[str, Any]:
     """The run that the folder belongs to; this one if it is empty."""
-    names = folder.names()
+    names = [name for name in folder.names() if not name.startswith(DRAFT)]
     if names and RUN not in names:
         raise UsageError(f"{folder.name}: is not empty and no output of an engine; name another folder")
     if names:
         run: dict[str, Any] = json.loads(folder.read(RUN))
-        if not force and run["settings"] == settings:
-            return run
         if not force:
+            if run["settings"] == settings:
+                return run
             raise UsageError(f"{folder.name}: holds another run; name another folder, or overwrite it with --force")
         folder.files.delete_dir_contents(folder.path)
     size = sum(file.get("bytes") or 0 for file in settings["files"])
@@ -133,25 +135,12 @@ def _begin(folder: OutputFolder, settings: dict[str, Any], force: bool) -> dict[
 
 def _counts(folder: OutputFolder) -> Counts:
     """The sums over all parts."""
-    questions = unanswered = failed = problems = 0
+    sums: Counter[str] = Counter()
     for name in folder.names():
-        if name.startswith("part-"):
+        if name.startswith("part-"):  # one after the other: answers of millions of questions do not fit into memory
             table = folder.table(name, ["answer", "problem"])
-            questions += len(table)
-            unanswered += table.column("answer").null_count
-            failed += len(table) - table.column("problem").null_count
+            failed = len(table) - table.column("problem").null_count
+            sums.update(questions=len(table), unanswered=table.column("answer").null_count, failed=failed)
         elif name.startswith("problems-"):
-            problems += folder.read(name).count(b"\n")
-    return Counts(questions, unanswered, failed, problems)
-
-
-@contextmanager
-def _one_line(engine: str) -> Iterator[None]:
-    """Whatever an engine raises, in one line."""
-    try:
-        yield
-    except TraceRankError:
-        raise
-    except Exception as error:
-        lines = [line.strip() for line in str(error).splitlines() if line.strip()] or [type(error).__name__]
-        raise ReadError(f"{engine} stopped ({lines[-1][:300]}); the same command completes the run") from error
+            sums["problems"] += folder.read(name).count(b"\n")
+    return Counts(**sums)

@@ -6,6 +6,7 @@ Every order is walked once, one rollout after the other; all rules then look at 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from operator import itemgetter
 from random import Random
 from typing import Any
 
@@ -161,11 +162,7 @@ def replay(
 ) -> Replay:
     """Every rule on random orders of labelled pools; ``k``: the budget, by default the most common size of a pool."""
     given = list(pools)
-    if not given:
-        raise UsageError(
-            "no labelled question is left to replay; --include-fitted takes those that were fitted on, too"
-        )
-    budget = k or Counter(map(len, given)).most_common(1)[0][0]
+    budget = k or max(Counter(map(len, given)).items(), key=itemgetter(1), default=(0, 0))[0]
     sized = [pool for pool in given if len(pool) >= budget]
     walks = []
     for walk in walks_of(sized, method, budget, orders, seed):

@@ -5,15 +5,14 @@ All rules count meanings, not strings.
 """
 
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from functools import cache
+from dataclasses import dataclass
+from functools import cache, partial
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Protocol
 
-from tracerank.errors import CheckpointError, UsageError
+from tracerank.errors import UsageError
 from tracerank.evidence.model import Logistic
-from tracerank.votes.folders import SHIPPED, checked_description, folder_of, read_description, write_description
+from tracerank.votes.folders import SHIPPED, checked_description, folder_of, read_description
 
 FORMAT = "tracerank-stopping/1"
 RECOVERY = "stopping.json"
@@ -126,23 +125,6 @@ class WindowRule:
         return Verdict(True, f"no window of {self.size} rollouts means the same yet")
 
 
-@dataclass(frozen=True, slots=True)
-class RecoveryModel:
-    """The probability that the rollouts left correct an answer that is wrong now."""
-
-    model: Logistic
-    """In ``COLUMNS``."""
-    training: Mapping[str, Any] = field(default_factory=dict)
-    """Summary of the fit."""
-
-    def probability(self, state: State, left: int) -> float:
-        return self.model.probability(columns_of(state, left))
-
-    def save(self, folder: str | Path) -> None:
-        about = {"format": FORMAT, **self.model.record(), "training": dict(self.training)}
-        write_description(Path(folder) / RECOVERY, about)
-
-
 def columns_of(state: State, left: int) -> dict[str, float]:
     """The values of ``COLUMNS``; at least one rollout must have an answer."""
     lead = math.log(state.lead / (1 - state.lead)) if state.lead < 1 else MAX_LEAD
@@ -152,24 +134,18 @@ def columns_of(state: State, left: int) -> dict[str, float]:
     return dict(zip(COLUMNS, values, strict=True))
 
 
-def read_recovery(folder: str | Path) -> RecoveryModel:
-    """From a folder that ``save`` wrote."""
+def read_recovery(folder: str | Path) -> Logistic:
+    """The probability that the rollouts left correct an answer that is wrong now, in ``COLUMNS``."""
     path = folder_of(folder) / RECOVERY
     about = read_description(path, FORMAT, "stopping rule")
     with checked_description(path):
         model = Logistic.of_record(about, COLUMNS)
         if set(model.weights) != set(COLUMNS):
             raise ValueError(f"expected weights of {', '.join(COLUMNS)}")
-        return RecoveryModel(model, dict(about["training"]))
+        return model
 
 
-@cache
-def shipped_recovery() -> RecoveryModel:
-    """What comes with the package."""
-    try:
-        return read_recovery(SHIPPED)
-    except CheckpointError as error:
-        raise CheckpointError(f"{error}; install the package again") from None
+shipped_recovery = cache(partial(read_recovery, SHIPPED))
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,8 +159,6 @@ class ExpectedGain:
     within: float | None = None
     price: float | None = None
     target: float | None = None
-    recovery: RecoveryModel | None = None
-    """None: the shipped one."""
 
     def __post_init__(self) -> None:
         given = [value for value in (self.within, self.price, self.target) if value is not None]
@@ -195,15 +169,13 @@ class ExpectedGain:
     def name(self) -> str:
         if self.price is not None:
             return f"gain above {self.price:g} a rollout"
-        return f"gain within {self._limit:g}" if self.target is None else f"confidence {self.target:g}"
-
-    @property
-    def _limit(self) -> float:
-        return WITHIN if self.within is None else self.within
+        if self.target is not None:
+            return f"confidence {self.target:g}"
+        return f"gain within {WITHIN if self.within is None else self.within:g}"
 
     def gain(self, state: State, left: int) -> float:
         """Expected accuracy gain of so many further rollouts; the state has votes and a confidence."""
-        return (1 - (state.confidence or 0.0)) * (self.recovery or shipped_recovery()).probability(state, left)
+        return (1 - (state.confidence or 0.0)) * shipped_recovery().probability(columns_of(state, left))
 
     def verdict(self, state: State, left: int) -> Verdict:
         if not state.votes:
@@ -218,6 +190,6 @@ class ExpectedGain:
             gain, limit = max(self.gain(state, count) / count for count in range(1, left + 1)), self.price
             said, wanted = f"a further rollout brings at most {gain:.2%}", "than its price"
         else:
-            gain, limit = self.gain(state, left), self._limit
+            gain, limit = self.gain(state, left), WITHIN if self.within is None else self.within
             said, wanted = f"the other {left} rollouts would bring {gain:.1%}", "than is asked for"
         return Verdict(gain > limit, f"{known}; {said}, {'more' if gain > limit else 'no more'} {wanted}")

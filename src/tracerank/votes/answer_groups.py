@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+from tracerank.answers.abstentions import abstains
 from tracerank.answers.equivalence import DEFAULT, EXACT, group_answers
 from tracerank.answers.meaning.blocks import MOST_ANSWERS, crowd_note
 from tracerank.answers.meaning.grouping import group_by_meaning
@@ -34,6 +35,16 @@ class ExactGroups:
 
     def groups(self, question: str, answers: Sequence[str | None]) -> tuple[int, ...]:
         return group_answers(answers, question, EXACT)
+
+
+@dataclass(frozen=True, slots=True)
+class WithoutAbstentions:
+    """The same, but answers that only say that there is none form no group."""
+
+    name: str = "no-abstentions"
+
+    def groups(self, question: str, answers: Sequence[str | None]) -> tuple[int, ...]:
+        return group_answers([None if abstains(answer, question) else answer for answer in answers], question, EXACT)
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,11 +4,17 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from tracerank.pools.pool import Pool
-from tracerank.votes.answer_groups import AnswerGrouping, DefaultGroups, ExactGroups, MeaningGroups
+from tracerank.votes.answer_groups import (
+    AnswerGrouping,
+    DefaultGroups,
+    ExactGroups,
+    MeaningGroups,
+    WithoutAbstentions,
+)
 from tracerank.votes.base import Decision
 from tracerank.votes.folders import ABOUT, checked_description, read_description, write_description
 from tracerank.votes.selector import EmbedderChoice, Selector
-from tracerank.votes.voting import MajorityVote, WithoutAbstentions
+from tracerank.votes.voting import MajorityVote
 
 FORMAT = "tracerank-vote/1"
 _GROUPINGS: dict[str, AnswerGrouping] = {

@@ -2,15 +2,14 @@
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from math import fsum
 
-from tracerank.answers.abstentions import abstains
 from tracerank.answers.equivalence import EXACT, NO_GROUP
 from tracerank.answers.exact import normalize_answer
 from tracerank.pools.pool import Pool
 from tracerank.pools.types import Retained, RetentionRule, Rollout
-from tracerank.votes.answer_groups import AnswerGrouping, ExactGroups, MeaningGroups
+from tracerank.votes.answer_groups import AnswerGrouping, MeaningGroups, WithoutAbstentions
 from tracerank.votes.base import Calibrator, Decision
 
 ANSWERED = RetentionRule(needs_evidence=False)
@@ -22,26 +21,9 @@ FORMS = ("first", "shortest", "longest", "commonest")
 ALL_ABSTAIN = "every rollout abstains"
 NO_CONFIDENCE = "no confidence known: every vote weighs one"
 """Note of a weighted vote that equals the plain one."""
-PAPER, NO_ABSTENTIONS = "paper", "no-abstentions"
-"""How votes call exact equality, and exact equality without abstentions."""
 
 _TIE_DIGITS = 9
 """Sums that differ further behind the point are a tie: 0.7 + 0.2 and 0.9 are not the same float."""
-
-
-@dataclass(frozen=True, slots=True)
-class WithoutAbstentions:
-    """Any grouping, but answers that only say that there is none form no group."""
-
-    grouping: AnswerGrouping = field(default_factory=ExactGroups)
-
-    @property
-    def name(self) -> str:
-        own = "" if self.grouping.name == EXACT else f"{self.grouping.name}-"
-        return f"{own}{NO_ABSTENTIONS}"
-
-    def groups(self, question: str, answers: Sequence[str | None]) -> tuple[int, ...]:
-        return self.grouping.groups(question, [None if abstains(answer, question) else answer for answer in answers])
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +95,7 @@ def vote_name(kind: str, grouping: AnswerGrouping, form: str) -> str:
     """The name of a vote by what differs from the default; refuses an unknown form."""
     if form not in FORMS:
         raise ValueError(f"form must be one of {', '.join(FORMS)}, got {form!r}")
-    equality = {EXACT: PAPER, NO_ABSTENTIONS: ""}.get(grouping.name, grouping.name)
+    equality = {EXACT: "paper", WithoutAbstentions().name: ""}.get(grouping.name, grouping.name)
     parts = (kind, equality, "" if form == "first" else form)
     return "-".join(filter(None, parts))
 

@@ -16,9 +16,9 @@ from tracerank.endpoints.chat import Usage
 from tracerank.errors import ChatError
 from tracerank.pools.pool import Pool
 from tracerank.pools.types import Rollout
-from tracerank.votes.answer_groups import AnswerGrouping
+from tracerank.votes.answer_groups import AnswerGrouping, WithoutAbstentions
 from tracerank.votes.base import Calibrator, Decision, with_note
-from tracerank.votes.voting import NO_CONFIDENCE, Ballot, WithoutAbstentions, vote_name
+from tracerank.votes.voting import NO_CONFIDENCE, Ballot, vote_name
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,13 +31,6 @@ def test_build_makes_an_index_and_says_what_it_left_out(tmp_path: Path) -> None:
     assert len(Corpus(tmp_path / "index")) == 4
 
 
-def test_problems_are_listed_in_a_file_and_quiet_is_quiet(tmp_path: Path) -> None:
-    docs = write_rows(tmp_path / "docs.jsonl", [*RIVERS, *({"n": n} for n in range(20))])
-    result = run("build", docs, "-o", tmp_path / "index", "--problems", tmp_path / "bad.jsonl", "--quiet")
-    assert "passages" not in result.stderr
-    assert len((tmp_path / "bad.jsonl").read_text().splitlines()) == 20
-
-
 def test_search_prints_passages_best_first(index: Path) -> None:
     result = run("search", index, "Ada Korn", "-k", 1)
     assert result.stdout.startswith("1. Ada Korn  ")
@@ -45,21 +38,6 @@ def test_search_prints_passages_best_first(index: Path) -> None:
     found = json.loads(run("search", index, "Ada Korn", "--json").stdout)
     assert found == [asdict(passage) for passage in Corpus(index).search("Ada Korn")]
     assert "no passage shares a word" in run("search", index, "zebra").stderr
-
-
-def test_search_says_which_passage_of_a_long_document_it_shows(tmp_path: Path) -> None:
-    words = [*("plain",) * 150, "lighthouse", *("plain",) * 20]
-    docs = write_rows(
-        tmp_path / "docs.jsonl", [{"title": "Long", "text": " ".join(words), "url": "https://a.example/"}]
-    )
-    run("build", docs, "-o", tmp_path / "index", "--quiet")
-    first, *_ = run("search", tmp_path / "index", "lighthouse", "-k", 1).stdout.splitlines()
-    assert first.endswith("(https://a.example/, passage 2)")
-    ranked = run("search", tmp_path / "index", "plain", "-k", 2).stdout.splitlines()
-    assert {line.rpartition("(")[2] for line in ranked if line[0].isdigit()} == {
-        "https://a.example/)",
-        "https://a.example/, passage 2)",
-    }
 
 
 def test_a_page_cannot_steer_the_terminal(tmp_path: Path) -> None:

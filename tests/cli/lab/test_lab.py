@@ -10,27 +10,14 @@ import pytest
 
 from tests.cli.conftest import Run, error_of, json_lines
 from tests.worlds import generate_pools
+from tracerank.lab.sharing import graph_statistics
 from tracerank.lab.worlds.presets import PAPER, iter_world
 from tracerank.pools.canonical import write_pools
 from tracerank.pools.pool import Pool
-from tracerank.pools.types import BROWSING, Document, Evidence, Question, Rollout, Search
 from tracerank.readers import read_pools
 from tracerank.trace.recipe import RECIPES
-from tracerank.trace.stats import graph_statistics
 
 # stats
-
-
-@pytest.fixture
-def browsing(tmp_path: Path) -> Path:
-    def rollout(number: int, text: str) -> Rollout:
-        seen = Evidence(text, tool="open", document=Document("url:https://example.org"))
-        return Rollout(number, "x", (Search("look", (seen,)),), setting=BROWSING)
-
-    path = tmp_path / "browsing.jsonl"
-    broken = Pool.of(Question("0", "?"), [Rollout(0, None, problem="broken")])
-    write_pools(path, [broken, Pool.of(Question("1", "?"), [rollout(0, "p"), rollout(1, "q")])])
-    return path
 
 
 def test_stats_shows_counts_sharing_and_edges(run: Run, world: Path) -> None:
@@ -47,14 +34,6 @@ def test_stats_as_json_equals_the_library(run: Run, world: Path, pools: list[Poo
     assert (found.pop("setting"), found.pop("k")) == ("webqa", 4)
     assert found.pop("edges_mean") == {str(relation): mean for relation, mean in wanted.pop("edges_mean").items()}
     assert found == wanted
-
-
-def test_stats_takes_the_setting_of_the_rollouts(run: Run, browsing: Path, world: Path) -> None:
-    result = run("lab", "stats", browsing)
-    assert result.stdout.startswith("browsing: 2 questions")
-    assert "same-document pairs with different content: 100.0 %" in result.stdout
-    assert run("lab", "stats", browsing, "--setting", "webqa").stdout.startswith("webqa: 2 questions")
-    assert "webqa" in error_of(run("lab", "stats", browsing, world))
 
 
 # cost
