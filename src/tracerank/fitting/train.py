@@ -4,8 +4,10 @@
 summary follow when the result is run. The network and its training are in ``trace/``.
 """
 
+import shutil
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import chain, islice
 from pathlib import Path
@@ -21,7 +23,7 @@ from tracerank.pools.types import BROWSING, WEBQA
 from tracerank.trace.data import prepare_examples
 from tracerank.trace.recipe import SETTINGS, NetConfig
 from tracerank.trace.train import OnStep, device_named, train
-from tracerank.votes.folders import remember_fitted
+from tracerank.votes.folders import FITTED_ON, remember_fitted
 
 PRESETS: Mapping[str, tuple[Mapping[str, Any], Mapping[str, Any]]] = MappingProxyType(
     {
@@ -118,6 +120,12 @@ def prepare_training(
     examples = prepare_examples(labelled(), paper.recipe, plan, embedder, folder, files, on_read=on_read)
     config = NetConfig(examples.encoder.width, **net)
     mixed, enough = len(examples.train()), ENOUGH_POOLS[setting]
+    if not mixed or not len(examples.validation()):  # `run` refuses them; nothing is left behind
+        shutil.rmtree(folder)
+        (Path(output) / FITTED_ON).unlink(missing_ok=True)
+        with suppress(OSError):  # not empty
+            folder.parent.rmdir()
+            folder.parents[1].rmdir()
     few = (
         f"{mixed:,} pools with right and wrong answers are few: the paper's network tends to lose to the vote with "
         f"fewer than {enough:,}; `tracerank fit` works with some hundred"
