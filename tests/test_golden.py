@@ -22,7 +22,7 @@ from tracerank.readers import read_pools
 from tracerank.trace.batch import collate
 from tracerank.trace.graph import NO_TEXT, PoolGraph, build_graph
 from tracerank.trace.losses import selection_loss
-from tracerank.trace.official import ANSWER, EVIDENCE, RELATIONS, SLOTS, translate
+from tracerank.trace.official import ANSWER, EVIDENCE, RELATIONS, translate
 from tracerank.trace.recipe import OFFICIAL_RECIPES, RECIPES
 from tracerank.trace.recipe import SETTINGS as SEARCH_SETTINGS
 from tracerank.trace.selector import TraceSelector, embedded
@@ -139,16 +139,6 @@ def edges_sha256(edges: list[tuple[int, int]]) -> str:
     return sha256(json.dumps([list(edge) for edge in sorted(edges)], separators=(",", ":")))
 
 
-def official_names(setting: str) -> dict[str, str]:
-    """Our relation to the reference's ``source|relation|target``."""
-    evidence = EVIDENCE[setting]
-    names = {name: "|".join(triple) for name, triple in RELATIONS.items()}
-    for ours, (there, back) in zip(OFFICIAL_RECIPES[setting].slots, SLOTS[setting], strict=True):
-        names[ours] = f"subquery|{there}|{evidence}"
-        names[f"{ours}_of"] = f"{evidence}|{back}|subquery"
-    return names
-
-
 def evidence_order(graph: PoolGraph) -> list[int]:
     """The reference's number of each of our evidence rows: by event within a rollout (WebQA has no events)."""
     order: list[int] = []
@@ -163,11 +153,11 @@ def evidence_order(graph: PoolGraph) -> list[int]:
 
 def official_edges(reference: Reference, index: int) -> dict[str, list[tuple[int, int]]]:
     """Every edge under the reference's names and in its numbering; documents keep our numbers."""
-    graph, names, recipe = reference.graph(index), official_names(reference.setting), reference.selector.net.recipe
+    graph, recipe = reference.graph(index), reference.selector.net.recipe
     batch, order = collate([graph.columns], recipe), evidence_order(graph)
     number = {"evidence": lambda row: order[row]}
     found = {
-        names[relation.name]: [
+        "|".join(RELATIONS[relation.name]): [
             (number.get(relation.source, int)(source), number.get(relation.target, int)(target))
             for source, target in edges
         ]

@@ -68,15 +68,13 @@ def install_command(extra: str) -> str:
 
     found = list(metadata.distributions(name="tracerank"))
     if not found:  # a clone that was put on the path
-        return pip_install(*_from_folder(Path(__file__).parents[2], extra, is_editable=True))
+        return pip_install(*_from_path(Path(__file__).parents[2], extra, is_editable=True))
     # A build leaves an egg-info beside the sources, which does not say where the package was installed from.
     own = next((one for one in found if one.read_text("direct_url.json")), found[0])
     origin = json.loads(own.read_text("direct_url.json") or "{}")
     path = _local_path(str(origin.get("url", "")))
-    if path is not None and path.is_dir():
-        return pip_install(*_from_folder(path, extra, bool(origin.get("dir_info", {}).get("editable"))))
-    if path is not None and path.is_file():
-        return pip_install(f"{path}[{extra}]")
+    if path is not None and path.exists():
+        return pip_install(*_from_path(path, extra, bool(origin.get("dir_info", {}).get("editable"))))
     return pip_install(*requirements_of(extra, own.requires or ()))
 
 
@@ -102,10 +100,10 @@ def requirements_of(extra: str, declared: Iterable[str]) -> list[str]:
     return list(found)
 
 
-def _from_folder(folder: Path, extra: str, is_editable: bool) -> list[str]:
-    pins = folder / "constraints.txt"
+def _from_path(path: Path, extra: str, is_editable: bool) -> list[str]:
+    pins = path / "constraints.txt"
     constraints = ["-c", str(pins)] if pins.is_file() else []
-    return [*constraints, *(["-e"] if is_editable else []), f"{folder}[{extra}]"]
+    return [*constraints, *(["-e"] if is_editable else []), f"{path}[{extra}]"]
 
 
 def _local_path(url: str) -> Path | None:

@@ -15,11 +15,11 @@ from rich.table import Table
 
 from tracerank.answers.exact import normalize_answer
 from tracerank.evaluation.scores import pass_at_k
+from tracerank.lab.sharing import IDENTICAL_CONTENT, SAME_DOCUMENT, GraphStatistics, graph_statistics
 from tracerank.lab.worlds.presets import PAPER, iter_world
 from tracerank.pools.pool import PAPER_K, Pool
 from tracerank.pools.types import BROWSING, WEBQA
 from tracerank.trace.recipe import RECIPES
-from tracerank.trace.stats import IDENTICAL_CONTENT, SAME_DOCUMENT, GraphStatistics, graph_statistics
 from tracerank.votes.answer_groups import ExactGroups
 from tracerank.votes.simple import FewestTools
 from tracerank.votes.voting import MajorityVote
@@ -127,7 +127,7 @@ def _webqa(pools: Sequence[Pool], statistics: GraphStatistics) -> dict[str, floa
         "fewest searches": mean(_chosen(pool, FewestTools().decide(pool).sample_id) for pool in pools),
         "without a search": mean(not rollout.searches for pool in pools for rollout in pool.rollouts),
         "overlap": contents.overlap_mean or 0.0,
-        "edges within rollouts": contents.within_edges_mean,
+        "edges within rollouts": statistics.edges_mean["evidence|same_content_within|evidence"],
     }
 
 

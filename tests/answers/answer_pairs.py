@@ -448,7 +448,6 @@ AFTERWARDS = [
         ("98.6 °F", "98.6 degrees Fahrenheit"),
         ("Mt Fuji", "Mount Fuji"),
         ("100", "one hundred"),
-        ("5 hundred", "500"),
         ("2,500 km", "2500km"),
         ("15%", "fifteen percent"),
         ("Elon Musk", "The CEO is Elon Musk, born in Pretoria."),

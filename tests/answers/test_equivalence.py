@@ -172,6 +172,11 @@ def test_a_whole_number_may_be_grouped_by_thousands(number: int) -> None:
     assert not are_equal(str(number), str(number + 1))
 
 
+def test_a_number_may_be_scaled_by_a_word() -> None:
+    assert are_equal("5 hundred", "500")
+    assert not are_equal("5 hundred", "100")
+
+
 @given(st.dates(date(1000, 1, 1)))
 def test_a_date_may_be_written_in_any_order(day: date) -> None:
     month = day.strftime("%B")

@@ -232,13 +232,6 @@ def test_an_answer_in_words_stands_in_for_a_finish_call_after_a_forced_end() -> 
     assert "read leniently: no finish call, by rule" in (decision.note or "")
 
 
-def test_the_cap_holds_for_servers_that_do_not_count() -> None:
-    reply = called({"id": "c1", "function": {"name": "get_solution", "arguments": "{}"}})  # without usage
-    decision, requests = run(reply, PARIS, token_cap=100)
-    assert len(requests) == 2
-    assert "made to finish" in (decision.note or "")
-
-
 TOO_LONG = error(400, "This model's maximum context length is 4096 tokens")
 
 

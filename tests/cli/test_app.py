@@ -199,7 +199,7 @@ def test_an_interruption_ends_with_130(run: Run, world: Path, monkeypatch: pytes
     def interrupted(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("tracerank.trace.stats.graph_statistics", interrupted)
+    monkeypatch.setattr("tracerank.lab.sharing.graph_statistics", interrupted)
     result = run("lab", "stats", world)
     assert result.exit_code == INTERRUPTED == 130
     assert result.stderr == "interrupted\n"

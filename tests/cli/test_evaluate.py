@@ -206,7 +206,7 @@ def test_escalation_stands_beside_the_method_and_is_reported(run: Run, world: Pa
     assert "evidence+oracle" in result.stdout
     assert "single+oracle" not in result.stdout
     assert "recovered" in result.stdout
-    assert "escalation" in run("report", tmp_path / "e", "--json").stdout
+    assert "recovered" in run("report", tmp_path / "e", "--json").stdout
     assert "states a confidence" in error_of(
         run("evaluate", world, "--method", "single", "--escalate", "oracle", "--below", "1")
     )

@@ -58,12 +58,13 @@ class Terminal(io.StringIO):
         return True
 
 
-def shown_by(monkeypatch: pytest.MonkeyPatch, stream: io.StringIO, **how: Any) -> str:
+def shown_by(monkeypatch: pytest.MonkeyPatch, stream: io.StringIO, delay: float = 0.0, quiet: bool = False) -> str:
     """What stderr gets of three items, a note, and a result on stdout."""
     monkeypatch.setenv("COLUMNS", "40")
     monkeypatch.setattr(sys, "stderr", stream)
+    monkeypatch.setattr("tracerank.cli.terminal.DELAY_SECONDS", delay)
     monkeypatch.setattr("tracerank.cli.terminal.REFRESH_SECONDS", 0.01)
-    with working("counting", total=4, **how) as progress:
+    with working("counting", total=4, quiet=quiet) as progress:
         for _ in progress.over(range(3)):
             time.sleep(0.01)
         progress.describe("done\x1b[2J " + "and " * 20)
@@ -76,7 +77,7 @@ def shown_by(monkeypatch: pytest.MonkeyPatch, stream: io.StringIO, **how: Any) -
 def test_a_terminal_gets_one_line_that_changes(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    shown = shown_by(monkeypatch, Terminal(), delay=0.0)
+    shown = shown_by(monkeypatch, Terminal())
     assert "counting: " in shown
     assert "\x1b" not in shown
     lines = shown.split("\n")
@@ -96,7 +97,8 @@ def test_no_progress_without_a_terminal_or_when_quiet_or_when_it_is_over_soon(
 def test_without_a_terminal_a_line_now_and_then_shows_progress(monkeypatch: pytest.MonkeyPatch) -> None:
     stream = io.StringIO()
     monkeypatch.setattr(sys, "stderr", stream)
-    with working("counting", every=0.02) as progress:
+    monkeypatch.setattr("tracerank.cli.terminal.LINE_SECONDS", 0.02)
+    with working("counting") as progress:
         progress.advance(2)
         while stream.getvalue().count("\n") < 2:
             time.sleep(0.01)

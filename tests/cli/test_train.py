@@ -12,7 +12,9 @@ from tests.cli.conftest import Run, error_of
 from tests.worlds import generate_pools
 from tracerank.methods import load_method
 from tracerank.pools.canonical import write_pools
+from tracerank.pools.pool import Pool
 from tracerank.pools.subsets import split_named
+from tracerank.pools.types import Question, Rollout
 from tracerank.votes.folders import fitted_on
 
 QUICK = ("--preset", "small", "--encoder", "hash-32", "--epochs", "1", "--batch", "64")
@@ -66,6 +68,15 @@ def test_another_setting_than_that_of_the_pools_is_a_warning(run: Run, labelled:
     result = run("train", labelled, "-o", tmp_path / "other", "--setting", "browsing", *QUICK)
     assert result.exit_code == 0, result.output
     assert "warning: the pools are of the setting webqa; " in result.stderr
+
+
+def test_pools_without_labels_leave_no_folder(run: Run, tmp_path: Path) -> None:
+    unknown = [Pool.of(Question(f"q{n}", f"{n}?"), [Rollout(0, "a"), Rollout(1, "b")]) for n in range(9)]
+    write_pools(tmp_path / "pools.jsonl", unknown)
+    refused = run("train", tmp_path / "pools.jsonl", "-o", tmp_path / "net", "--setting", "webqa", *QUICK, "-q")
+    assert refused.exit_code == 2
+    assert "add labelled questions" in refused.stderr
+    assert [path.name for path in tmp_path.iterdir()] == ["pools.jsonl"]
 
 
 def test_what_cannot_be_trained_is_refused_in_a_line(run: Run, labelled: Path, tmp_path: Path) -> None:

@@ -7,8 +7,8 @@ from typing import Any
 
 from tracerank.endpoints.chat import Usage
 from tracerank.evaluation.evaluate import evaluate
-from tracerank.evaluation.figures import Figures
 from tracerank.evaluation.records import RecordFolder, read_evaluation
+from tracerank.evaluation.report_tables import Figures
 from tracerank.evaluation.scores import ScoreMatrix, score_matrix
 from tracerank.evaluation.tables import Table, Value
 from tracerank.pools.pool import Pool

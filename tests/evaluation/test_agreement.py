@@ -25,22 +25,19 @@ def test_agreement_is_said_in_a_line_with_both_kinds_of_difference() -> None:
     assert Agreement().sentence("a", "b") == "a and b: no answer to compare"
 
 
-def test_labels_of_a_file_that_are_exact_match_differ_from_meaning() -> None:
+def test_exact_match_and_labels_of_a_file_that_differ_from_meaning_bring_warnings() -> None:
     found = BesideMeaning()
     found.add(labelled_by_file(("Paris", 1.0), ("It is Paris.", 0.0), ("Rome", 0.0), (None, 0.0), ("Oslo", None)))
     labels, exact = found.warnings()
-    assert "which are exact match" in labels
     assert "file and meaning agree on 2 of 3 answers (66.7%)" in labels
     assert "meaning right, file wrong: 1" in labels
     assert "by it 25.0% of 4 answers are right, by meaning 50.0%" in exact
-    assert found.record()["is_exact_match"] is True
 
 
 def test_labels_that_agree_with_meaning_bring_no_warning() -> None:
     found = BesideMeaning()
     found.add(labelled_by_file(("Paris", 1.0), ("paris.", 0.9), ("Rome", 0.0)))
-    assert (found.warnings(), found.is_exact_match) == ([], False)
+    assert found.warnings() == []
     found.add(labelled_by_file(("Rome", 1.0), references=()))
     assert found.file.total == 3
     assert BesideMeaning().warnings() == []
-    assert BesideMeaning().record()["is_exact_match"] is None

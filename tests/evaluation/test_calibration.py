@@ -8,7 +8,6 @@ import pytest
 from tests.evaluation.folders import Confident, asked, folded, scores_of
 from tracerank.evaluation.calibration import (
     Answering,
-    Bin,
     Calibration,
     answering,
     auroc,
@@ -21,12 +20,9 @@ SOME = [asked("1", "x"), asked("2", "y"), asked("3", "y")]
 CONFIDENT = Confident(**{"1": 0.91, "2": 0.95, "3": 0.15})
 
 
-def test_bins_brier_and_ece_are_those_of_the_definition(tmp_path: Path) -> None:
+def test_brier_log_loss_and_ece_are_those_of_the_definition(tmp_path: Path) -> None:
     [found] = calibrations(scores_of(folded(tmp_path, SOME, ks=[1], methods=[CONFIDENT])), 1)
     held = found.reliability
-    low, high = held.bins
-    assert low == Bin(pytest.approx(0.15), 0.0, 1)
-    assert high == Bin(pytest.approx(0.93), 0.5, 2)
     assert held.brier == pytest.approx((0.09**2 + 0.95**2 + 0.15**2) / 3)
     assert held.base_brier == pytest.approx(1 / 3 * 2 / 3)
     assert held.log_loss == pytest.approx(-np.log([0.91, 0.05, 0.85]).mean())
@@ -37,15 +33,15 @@ def test_bins_brier_and_ece_are_those_of_the_definition(tmp_path: Path) -> None:
 
 
 def test_weights_count_as_if_cases_stood_there_several_times() -> None:
-    told, right = np.array([0.2, 0.7, 0.9, 0.7]), np.array([0.0, 1.0, 1.0, 0.0])
-    weighed = reliability(told, right, np.array([1.0, 2.0, 1.0, 1.0]))
-    again = reliability(np.append(told, 0.7), np.append(right, 1.0))
+    confidences, right = np.array([0.2, 0.7, 0.9, 0.7]), np.array([0.0, 1.0, 1.0, 0.0])
+    weighed = reliability(confidences, right, np.array([1.0, 2.0, 1.0, 1.0]))
+    again = reliability(np.append(confidences, 0.7), np.append(right, 1.0))
     assert weighed.record() == pytest.approx(again.record())
 
 
 def test_auroc_is_the_share_of_pairs_in_order() -> None:
-    assert auroc(np.array([0.1, 0.5, 0.5, 0.9]), np.array([0.0, 1.0, 0.0, 1.0])) == pytest.approx(3.5 / 4)
-    assert auroc(np.array([0.1, 0.5]), np.array([1.0, 1.0])) is None
+    assert auroc(np.array([0.1, 0.5, 0.5, 0.9]), np.array([0.0, 1.0, 0.0, 1.0]), np.ones(4)) == pytest.approx(3.5 / 4)
+    assert auroc(np.array([0.1, 0.5]), np.array([1.0, 1.0]), np.ones(2)) is None
 
 
 ABSTAINING = Calibration(

@@ -69,7 +69,7 @@ def test_the_page_holds_every_table_and_a_chart_of_each_kind(tmp_path: Path) -> 
     for table in make_report([tmp_path / "e"]).tables:
         assert f'id="table-{table.name}"' in page
     words = Tags(page).words
-    for said in ("Against majority", "Calibration at K=3", "Brier", "ECE", "All tables"):
+    for said in ("Against majority", "Answering only where", "Brier", "ECE", "All tables"):
         assert said in words
     assert page.count('class="interval"') == 3  # the other methods and the single rollout
     make_report([tmp_path / "e"]).write(tmp_path / "again")
@@ -113,7 +113,7 @@ def test_values_stand_at_their_share_of_the_axis() -> None:
     unit = Axis("x", Scale(0.0, 2.0), [(1.0, "one")])
     drawn = chart([Series([Dot(0.5, 2.0, "<a>"), Dot(1.0, 0.0, "b")], "s1")], unit, unit)
     assert 'points="25.0,0.0 50.0,100.0"' in drawn
-    assert 'cx="25.0%" cy="0.0%" r="4.0"><title>&lt;a&gt;</title>' in drawn
+    assert 'cx="25.0%" cy="0.0%" r="4"><title>&lt;a&gt;</title>' in drawn
     assert '<text x="50.0%" y="14" text-anchor="middle">one</text>' in drawn
     assert Scale.around([]).low < 0.0 < 1.0 < Scale.around([]).high
     assert Scale(1.0, 1.0).at(1.0) == 50.0

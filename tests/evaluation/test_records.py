@@ -117,7 +117,6 @@ def test_facts_hold_right_samples_and_drops() -> None:
     rollouts = (Rollout(0, "x"), Rollout(1, None, problem="torn"), Rollout(2, "x", searches), Rollout(3, "y", searches))
     facts = QuestionFacts.of(Pool(Question("q", "?", ("x",), "nq"), rollouts))
     assert facts.correct == (1.0, 0.0, 1.0, 0.0)
-    assert facts.dropped == ("no evidence (WebQA rule)", "unreadable", None, None)
     assert QuestionFacts.of(pool(None, None)).correct == (None, None)
 
 

@@ -7,8 +7,7 @@ import pytest
 
 from tests.evaluation.folders import POOLS, First, Last, asked, folded, rows, scores_of
 from tracerank.errors import UsageError
-from tracerank.evaluation.figures import Figures
-from tracerank.evaluation.report_tables import cost_table, main_table, pass_at_k_mean
+from tracerank.evaluation.report_tables import Figures, cost_table, main_table, pass_at_k_mean
 from tracerank.evaluation.scores import pass_at_k
 from tracerank.votes.voting import MajorityVote
 
@@ -39,9 +38,10 @@ def test_two_models_that_chose_the_same_are_two_runs_and_one_model_is_one(tmp_pa
 
 
 def test_a_selector_for_each_agent_is_one_row(tmp_path: Path) -> None:
-    names = ("base", "sft")
-    made = [folded(tmp_path / name, POOLS, backbone=name, config={"models": {"trace": name}}) for name in names]
-    assert [name for name in scores_of(*made).methods if name.startswith("trace")] == ["trace"]
+    made = [
+        folded(tmp_path / name, POOLS, backbone=name, config={"models": {"trace": name}}) for name in ("base", "sft")
+    ]
+    assert scores_of(*made).methods == ("single", "majority", "trace", "oracle")
 
 
 def test_pools_of_two_agents_without_names_are_not_mixed_up(tmp_path: Path) -> None:

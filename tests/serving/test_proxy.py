@@ -362,7 +362,7 @@ def test_completions_and_decisions_share_a_method_that_is_not_thread_safe() -> N
     alone = Alone()
     with behind(method=alone) as chat, ThreadPoolExecutor(4) as clients:
         chat.upstream.rule = lambda request: said("Paris")
-        body = {"question": "Q?", "answers": ["Paris"]}
+        body = {"question": "Q?", "rollouts": ["Paris"]}
         completions = [clients.submit(chat.ask, extra_body={"best_of": 8, "stop": 1}) for _ in range(2)]
         decisions = [clients.submit(httpx.post, f"{chat.url}/v1/select", json=body) for _ in range(10)]
         assert {one.result(20).status_code for one in decisions} == {200}

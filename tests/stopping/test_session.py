@@ -5,7 +5,6 @@ from hypothesis import given, settings
 
 from tests.builders import ranked, rollout
 from tests.evidence.test_choosing import QUESTION, TEXTS, pools
-from tests.readers.sample_records import SAMPLES
 from tracerank.errors import UsageError
 from tracerank.methods import load_selector
 from tracerank.pools.pool import Pool
@@ -37,20 +36,6 @@ def test_any_other_method_decides_in_a_session_as_well() -> None:
     assert session.should_continue()
 
 
-def test_answers_rollouts_records_and_conversations_are_read() -> None:
-    session = Session("Capital of France?", budget=8)
-    session.add("Paris")
-    session.add(rollout("Paris", ranked("capital of France", "Paris is the capital of France.")))
-    session.add({"answer": "Paris", "searches": []})
-    session.add(
-        [{"role": "user", "content": "Capital of France?"}, {"role": "assistant", "content": "Final answer: Paris"}]
-    )
-    assert [one.answer for one in session.pool.rollouts] == ["Paris"] * 4
-    assert [one.sample_id for one in session.pool.rollouts] == [0, 1, 2, 3]
-    assert session.add(SAMPLES["openai-chat"]).answer
-    assert session.decision().sample_id is not None
-
-
 def test_failed_runs_count_and_are_told() -> None:
     session = Session(QUESTION, budget=3)
     assert session.should_continue().reason == "nothing has been run yet"
@@ -75,14 +60,6 @@ def test_the_state_tells_votes_runs_and_changes() -> None:
     assert states[1].changed
     assert [state.agrees for state in states] == [True, True, True, False]
     assert Session(QUESTION).state == State(0)
-
-
-def test_agreement_ends_a_session_before_its_budget() -> None:
-    session = Session(QUESTION, budget=16)
-    while session.should_continue():
-        session.add(rollout("Venice", ranked("Orfeo", TEXTS[0])))
-    assert len(session) < 8
-    assert "no more than is asked for" in session.should_continue().reason
 
 
 def test_a_folder_is_a_selector_and_a_budget_is_positive() -> None:

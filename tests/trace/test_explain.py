@@ -25,10 +25,9 @@ from tracerank.embedding.base import EncoderIdentity, HashEmbedder
 from tracerank.lab.worlds.presets import PAPER, iter_world
 from tracerank.pools.pool import Pool
 from tracerank.trace.checkpoint import Checkpoint
-from tracerank.trace.explain import read_weights
 from tracerank.trace.net import TraceNet
 from tracerank.trace.recipe import BROWSING_RECIPE, WEBQA_RECIPE, GraphRecipe
-from tracerank.trace.selector import TraceSelector
+from tracerank.trace.selector import TraceSelector, read_weights
 from tracerank.votes.explanation import explain_stream
 
 

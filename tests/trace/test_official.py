@@ -10,7 +10,6 @@ from typing import Any
 
 import pytest
 import torch
-from safetensors.torch import save_file
 from torch import Tensor
 
 from tracerank.errors import CheckpointError
@@ -137,16 +136,6 @@ def test_relation_weights_are_transposed_because_messages_are_rows(tmp_path: Pat
     assert torch.equal(layer.slot_bias[1], theirs("subquery___rank2___chunk_occurrence", "bias"))
     assert torch.equal(layer.slot_of_weight[2], theirs("chunk_occurrence___rank3_of___subquery", "weight").t())
     assert torch.equal(layer.slot_of_bias[2], theirs("chunk_occurrence___rank3_of___subquery", "bias"))
-
-
-def test_a_safetensors_copy_loads_the_same(tmp_path: Path) -> None:
-    for setting in (WEBQA, BROWSING):
-        path = tmp_path / f"{setting}.safetensors"
-        metadata = {"task": TASK_OF[setting], "epoch": "3", "embedding_dim": str(WIDTH)}
-        save_file(dict(official(setting)), path, metadata)
-        copy, original = load_official(path), load_official(written(tmp_path / "best.pt", setting))
-        for name, tensor in original.state_dict().items():
-            assert torch.equal(copy.state_dict()[name], tensor)
 
 
 def test_a_missing_file_and_a_folder_are_named(tmp_path: Path) -> None:

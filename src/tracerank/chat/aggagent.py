@@ -127,15 +127,16 @@ class _Run:
         """Calls that were carried out."""
         self._misses = 0
         """In a row."""
-        self._has_checked = False
-        """Whether it has looked at more than the solutions."""
-        self._checking_call = _CHECKING_CALL.replace("QUERY", quoted(cut_words(question, _QUERY_WORDS)))
+        checking = _CHECKING_CALL.replace("QUERY", quoted(cut_words(question, _QUERY_WORDS)))
+        self._procedure = (_FIRST_CALL, checking, _LAST_CALL)
+        """What a model that writes its calls is shown, by the number of calls that it has made."""
         lines = [f"Trajectory {number}: {described(one.steps)}" for number, one in enumerate(trajectories, start=1)]
         asked = _filled(
             "aggagent_user", question=quoted(question), count=len(trajectories), trajectories="\n".join(lines)
         )
         self._messages = [ChatMessage("system", prompt_text("aggagent_system")), ChatMessage("user", asked)]
         self._tokens = 0
+        """Of the conversation: as the server counted them, and an estimate of the last return."""
 
     def to_its_end(self) -> _End:
         for step in range(1, self._method.max_steps + 1):
@@ -158,7 +159,7 @@ class _Run:
     def _forced(self, why: str) -> _End:
         """One more reply, in which only finish may be called."""
         self.counts[FORCED] = 1
-        self._add(ChatMessage("user", _filled("aggagent_finish", call=_LAST_CALL)))
+        self._messages.append(ChatMessage("user", _filled("aggagent_finish", call=_LAST_CALL)))
         try:
             answer = self._step((FINISH,))
         except PromptTooLong:
@@ -177,31 +178,29 @@ class _Run:
             reply = self._chat.reply(self._messages, self._method.sampling(), tools)
         except EmptyReply as error:
             reply = error.reply
+        self._tokens = reply.usage.prompt_tokens + reply.usage.completion_tokens if reply.usage else self._tokens
         self.last_words = reply.text.strip() or self.last_words
         call = _first_call(reply, tools, len(self._messages))
         if call is None:
             self._count_miss()
-            self._add(ChatMessage("assistant", reply.text.strip() or "(nothing)"), reply)
-            self._add(ChatMessage("user", _filled("aggagent_nudge", call=self._next_call())))
+            self._messages.append(ChatMessage("assistant", reply.text.strip() or "(nothing)"))
+            self._messages.append(ChatMessage("user", _filled("aggagent_nudge", call=self._next_call())))
             return None
         # Servers parse the arguments of earlier calls again, so what is no JSON must not go back to them.
         written = json.dumps(dict(call.arguments or {}))
         answer, returned = self._carried_out(call, f"{call.name} {written}")
+        self._tokens += estimated_tokens(returned.text)
         if reply.tool_calls:
-            self._add(ChatMessage("assistant", reply.text, (ToolCall(call.id, call.name, written),)), reply)
-            self._add(ChatMessage("tool", returned.text, tool_call_id=call.id))
+            self._messages.append(ChatMessage("assistant", reply.text, (ToolCall(call.id, call.name, written),)))
+            self._messages.append(ChatMessage("tool", returned.text, tool_call_id=call.id))
         else:  # a model that writes its calls takes a tool's turn for its own, so it is answered in words
             called = json.dumps({"name": call.name, "arguments": call.arguments or {}}, ensure_ascii=False)
             answered = _filled("aggagent_returned", tool=call.name, returned=returned.text, call=self._next_call())
-            self._add(ChatMessage("assistant", called), reply)
-            self._add(ChatMessage("user", answered))
+            self._messages += [ChatMessage("assistant", called), ChatMessage("user", answered)]
         return answer
 
     def _next_call(self) -> str:
-        """What a model that writes its calls is shown as one: the procedure's next step."""
-        if not self.counts[CALLS]:
-            return _FIRST_CALL
-        return _LAST_CALL if self._has_checked else self._checking_call
+        return self._procedure[min(self.counts[CALLS], len(self._procedure) - 1)]
 
     def _carried_out(self, call: _Call, key: str) -> tuple[str | None, Returned]:
         answer: str | None = None
@@ -215,7 +214,6 @@ class _Run:
         if returned.is_error:
             self._count_miss()
         else:
-            self._has_checked = self._has_checked or call.name not in ("get_solution", FINISH.name)
             self._misses = 0
             self.counts[CALLS] += 1
         return answer, returned
@@ -233,16 +231,6 @@ class _Run:
         if answer is None or is_placeholder(answer):
             return None, wrong("'solution' must begin with a line 'Exact Answer: ' and the short answer")
         return answer, Returned(quoted({"accepted": True}))
-
-    def _add(self, message: ChatMessage, reply: ChatReply | None = None) -> None:
-        """Appends a turn; the server's count of a reply replaces what was estimated up to there."""
-        self._messages.append(message)
-        if reply is not None and reply.usage is not None:
-            self._tokens = reply.usage.prompt_tokens + reply.usage.completion_tokens
-        elif reply is not None and self._tokens == 0:
-            self._tokens = sum(_estimate(turn) for turn in self._messages)
-        else:
-            self._tokens += _estimate(message)
 
 
 def _filled(name: str, **parts: object) -> str:
@@ -268,7 +256,3 @@ def _arguments(written: str) -> dict[str, Any] | None:
     except (ValueError, RecursionError):
         return None
     return value if isinstance(value, dict) else None
-
-
-def _estimate(message: ChatMessage) -> int:
-    return estimated_tokens(message.content + "".join(call.name + call.arguments for call in message.tool_calls))

@@ -8,7 +8,7 @@ from tracerank.chat.asking import AskingMethod, CountedChat, Room, all_of, fit_w
 from tracerank.chat.prompts import prompt_text
 from tracerank.chat.replies import PaperRule, first_tagged, report_in, tagged_or_declared, without_tags
 from tracerank.chat.transcripts import solution_of, steps_of, transcript_lines
-from tracerank.chat.written import Said, Written, ask_for_answer, say, written_decision
+from tracerank.chat.written import Written, ask_for_answer, say, written_decision
 from tracerank.endpoints.chat import ChatMessage, Sampling
 from tracerank.errors import ChatError
 from tracerank.pools.pool import Pool
@@ -64,7 +64,7 @@ class SummAgg(_Aggregation):
         failed = [said for said in replies if isinstance(said, ChatError)]
         if len(failed) == len(replies):
             raise failed[0]
-        reports = ["" if isinstance(said, ChatError) else report_in(said.text) for said in replies]
+        reports = ["" if isinstance(said, ChatError) else report_in(said) for said in replies]
         answers = [one.answer or "" for one, report in zip(retained.kept, reports, strict=True) if report]
         shown, written = list(filter(None, reports)), Written(None)
         if shown:
@@ -79,8 +79,8 @@ class SummAgg(_Aggregation):
         """How long a report may be so that so many of them fit one prompt."""
         return max(_LEAST_REPORT_WORDS, min(_REPORT_WORDS, self.given.prompt_words // count))
 
-    def _report(self, chat: CountedChat, question: str, words: int, rollout: Rollout) -> Said:
+    def _report(self, chat: CountedChat, question: str, words: int, rollout: Rollout) -> str:
         lines = transcript_lines(steps_of(rollout), self.given.prompt_words)
         prompt = prompt_text("report").format(question=quoted(question), transcript=lines, words=words)
         # The draw belongs to the rollout, so that a report serves every K, and equal rollouts are drawn anew.
-        return say(chat, [ChatMessage("user", prompt)], self.sampling(draw=rollout.sample_id))
+        return say(chat, [ChatMessage("user", prompt)], self.sampling(draw=rollout.sample_id))[0]

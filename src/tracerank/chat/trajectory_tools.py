@@ -127,8 +127,9 @@ class TrajectoryTools:
         if role is not None and role not in ROLES:
             raise _Wrong(f"'role' must be one of {', '.join(ROLES)}, or left out")
         most = max(1, min(_integer(arguments, "k", _USUAL_MATCHES), _MAX_MATCHES))
+        in_common = longest_common()  # over the wanted words: ROUGE-L recall
         found = [
-            (index, step, rouge_recall(wanted, step.text), number)
+            (index, step, in_common(wanted, terms(step.text)) / len(wanted), number)
             for number in numbers
             for index, step in enumerate(self.trajectories[number - 1].steps, start=1)
             if role is None or step.role == role
@@ -179,11 +180,6 @@ def _by_our_names(arguments: Mapping[str, Any]) -> Mapping[str, Any]:
 def terms(text: str) -> list[str]:
     """The words of a text in lower case; characters of scripts without spaces one by one."""
     return _TERM.findall(text.lower())
-
-
-def rouge_recall(wanted: Sequence[str], text: str) -> float:
-    """ROUGE-L recall: the share of the wanted words that the text has in the same order."""
-    return int(longest_common()(wanted, terms(text))) / len(wanted)
 
 
 def longest_common() -> Callable[[Sequence[str], Sequence[str]], int]:

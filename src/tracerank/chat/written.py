@@ -6,7 +6,6 @@ what the reply names is read, then the vote among the same rollouts stands in. E
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import NamedTuple
 
 from tracerank.answers.exact import normalize_answer
 from tracerank.chat.asking import CountedChat, cut_words
@@ -36,35 +35,27 @@ class Written:
     """What happened, in the words of ``votes/base.py``."""
 
 
-class Said(NamedTuple):
-    """One reply, or why there is none."""
-
-    text: str
-    """Empty: the model said nothing."""
-    note: str | None = None
-
-
 def ask_for_answer(
     chat: CountedChat, prompt: str, sampling: Sampling, kind: str, candidates: Sequence[str], rule: PaperRule
 ) -> Written:
     """The answer that the model writes; ``candidates``: the answers of the texts that the prompt numbers as a kind."""
     asked = [ChatMessage("user", prompt)]
-    said = say(chat, asked, sampling)
-    found = read_reply(said.text, rule, candidates)
+    said, _ = say(chat, asked, sampling)
+    found = read_reply(said, rule, candidates)
     if found is not None:
-        return Written(found, said.text)
-    if said.text:  # a model that said nothing is asked the same again
+        return Written(found, said)
+    if said:  # a model that said nothing is asked the same again
         choices = "\n".join(f"{kind.capitalize()} {number}" for number in range(1, len(candidates) + 1))
         again = prompt_text("again").format(kind=kind, choices=choices)
-        asked += [ChatMessage("assistant", cut_words(said.text, _REPEATED_WORDS)), ChatMessage("user", again)]
-    second = say(chat, asked, replace(sampling, seed=None if sampling.seed is None else sampling.seed + 1))
+        asked += [ChatMessage("assistant", cut_words(said, _REPEATED_WORDS)), ChatMessage("user", again)]
+    second, note = say(chat, asked, replace(sampling, seed=None if sampling.seed is None else sampling.seed + 1))
     found = (
-        read_reply(second.text, rule, candidates)
-        or bare_number(second.text, candidates)
-        or named_in(second.text, candidates)
-        or named_in(said.text, candidates)
+        read_reply(second, rule, candidates)
+        or bare_number(second, candidates)
+        or named_in(second, candidates)
+        or named_in(said, candidates)
     )
-    return Written(found, second.text or said.text or None, second.note, {ASKED_AGAIN: 1})
+    return Written(found, second or said or None, note, {ASKED_AGAIN: 1})
 
 
 def written_decision(pool: Pool, retained: Retained, written: Written, usage: Usage | None) -> Decision:
@@ -90,10 +81,10 @@ def written_decision(pool: Pool, retained: Retained, written: Written, usage: Us
     )
 
 
-def say(chat: CountedChat, messages: Sequence[ChatMessage], sampling: Sampling) -> Said:
-    """The reply's text; to say nothing leaves a question unanswered but is no failed call."""
+def say(chat: CountedChat, messages: Sequence[ChatMessage], sampling: Sampling) -> tuple[str, str | None]:
+    """The reply's text, or why it is empty: to say nothing leaves a question unanswered but is no failed call."""
     try:
-        return Said(chat.reply(messages, sampling).text)
+        return chat.reply(messages, sampling).text, None
     except EmptyReply as error:
         cut = "the model used up its tokens and said nothing"
-        return Said("", cut if error.reply.is_cut else "the model said nothing")
+        return "", cut if error.reply.is_cut else "the model said nothing"

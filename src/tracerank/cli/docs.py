@@ -8,6 +8,7 @@ import click
 
 from tracerank.cli.app import app
 
+WIDTH = 100
 HEADER = """# Command line
 
 Written by `make docs` from the commands' own help; a test checks that it is up to date. Every command exits with 0 when
@@ -33,21 +34,9 @@ def commands(group: click.Group, context: click.Context) -> Iterator[click.Conte
 
 def reference() -> str:
     """The reference as Markdown."""
-    context = click.Context(app, info_name=app.name, show_default=True)
-    return "\n".join([HEADER, *map(_section, commands(app, context))])
-
-
-def _section(context: click.Context) -> str:
-    command, path = context.command, context.command_path
-    lines = [f"## {path}", ""]
-    for paragraph in (command.help or "").split("\n\n"):
-        lines += [" ".join(paragraph.split()), ""]
-    usage = " ".join([path, *command.collect_usage_pieces(context)])
-    lines += ["```text", usage, "```", ""]
-    options = (one for one in command.params if isinstance(one, click.Option))
-    records = filter(None, (one.get_help_record(context) for one in options))
-    lines += [f"- `{names}`: {' '.join(about.split())}" for names, about in records]
-    return "\n".join([*lines, "", "Example:", "", "```sh", (command.epilog or "").removeprefix("Example: "), "```", ""])
+    context = click.Context(app, info_name=app.name, terminal_width=WIDTH, max_content_width=WIDTH, show_default=True)
+    sections = (f"## {one.command_path}\n\n```text\n{one.get_help()}\n```\n" for one in commands(app, context))
+    return "\n".join([HEADER, *sections])
 
 
 if __name__ == "__main__":

@@ -42,7 +42,7 @@ def inspect(method: str, labels: str, inputs: Inputs, as_json: bool) -> None:
             pass
     warnings = [*found.warnings(), *labelling.warnings()]
     if as_json:
-        compared = labelling.beside.record() if labelling.beside else None
+        compared = labelling.beside.file.record() if labelling.beside else None
         about: dict[str, object] = {"dropped_by": method, "file_labels": compared}
         about |= {"labelling": {**labelling.record(), "sentence": labelling.sentence}}
         print_json({**found.record(), **about, "warnings": warnings}, indent=2)

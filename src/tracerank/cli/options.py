@@ -149,33 +149,28 @@ def _inputs(reader: str, fields: str | None, asked: Path | None, **given: Any) -
     return Inputs(reader=reader, **given)
 
 
-def _list_readers(ctx: click.Context, parameter: click.Parameter, name: str) -> str:
-    if name == LIST:
-        from tracerank.plugins import READER_GROUP, listed
+def _or_list(ctx: click.Context, parameter: click.Parameter, given: Any) -> Any:
+    """The name or names of a reader or of methods; in place of one, all of them are listed."""
+    if LIST not in (given if isinstance(given, tuple) else (given,)):
+        return given
+    from tracerank.plugins import METHOD_GROUP, READER_GROUP, listed
+
+    about: dict[str, str] = {}
+    if parameter.name == "reader":
         from tracerank.readers.detect import AUTO, READERS, plugged_reader
 
-        _print_list(ctx, *listed(READER_GROUP, (AUTO, *READERS), plugged_reader))
-    return name
-
-
-def _list_methods(ctx: click.Context, parameter: click.Parameter, given: Any) -> Any:
-    if LIST in (given if isinstance(given, tuple) else (given,)):
+        rows, warnings = listed(READER_GROUP, (AUTO, *READERS), plugged_reader)
+    else:
         from tracerank.methods import METHODS, MethodOptions, plugged_method
-        from tracerank.plugins import METHOD_GROUP, listed
 
-        rows, warnings = listed(METHOD_GROUP, METHODS, lambda plugin: plugged_method(plugin, MethodOptions()))
         about = {name: row.about for name, row in METHODS.items()}
-        _print_list(ctx, [(name, about.get(name, whose)) for name, whose in rows], warnings)
-    return given
-
-
-def _print_list(ctx: click.Context, rows: list[tuple[str, str]], warnings: list[str]) -> None:
+        rows, warnings = listed(METHOD_GROUP, METHODS, lambda plugin: plugged_method(plugin, MethodOptions()))
     width = max(len(name) for name, _ in rows)
-    for name, about in rows:
-        click.echo(f"{name:{width}}  {about}")
+    for name, whose in rows:
+        click.echo(f"{name:{width}}  {about.get(name, whose)}")
     for warning in warnings:
         note(f"warning: {warning}")
-    ctx.exit()
+    raise click.exceptions.Exit(0)
 
 
 _INPUTS: dict[str, Decorator[Any]] = {
@@ -184,7 +179,7 @@ _INPUTS: dict[str, Decorator[Any]] = {
         "--reader NAME",
         f"Format of the files, recognised by default; '{LIST}' lists the formats.",
         default="auto",
-        callback=_list_readers,
+        callback=_or_list,
         is_eager=True,
     ),
     "fields": option(
@@ -210,7 +205,7 @@ def method_option(default: str = "evidence", *, several: bool = False) -> Decora
         f"wrote{many}; '{LIST}' lists them.",
         default=None if several else default,
         multiple=several,
-        callback=_list_methods,
+        callback=_or_list,
         is_eager=True,
     )
 
@@ -220,7 +215,7 @@ escalation_options = together(
     option(
         "--escalate NAME|FOLDER",
         "Ask this method where the confidence is under --below; the first decision stays where it fails.",
-        callback=_list_methods,
+        callback=_or_list,
         is_eager=True,
     ),
     option("--below P", "Confidence for --escalate.", click.FloatRange(0, 1, min_open=True)),

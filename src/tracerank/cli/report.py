@@ -16,7 +16,6 @@ from tracerank.cli.terminal import note, print_json, print_tables, working
 @opt.option("-k K", "K of the tables that show one; the largest by default.", opt.COUNT)
 @opt.option("--against METHOD", "What the others are compared with.", default="majority")
 @opt.seed_option("Seed of the bootstrap.")
-@opt.include_fitted_option
 @opt.quiet_option
 @opt.json_option
 def report(
@@ -25,7 +24,6 @@ def report(
     k: int | None,
     against: str,
     seed: int,
-    include_fitted: bool,
     quiet: bool,
     as_json: bool,
 ) -> None:
@@ -37,7 +35,7 @@ def report(
     from tracerank.evaluation.report import make_report
 
     with working("folding", quiet=quiet):
-        made = make_report(folders, k, against, seed=seed, include_fitted=include_fitted)
+        made = make_report(folders, k, against, seed=seed)
         if output is not None:
             made.write(output)
     if as_json:

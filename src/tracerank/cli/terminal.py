@@ -148,17 +148,10 @@ class Progress:
 
 
 @contextmanager
-def working(
-    what: str,
-    unit: str = "questions",
-    total: float | None = None,
-    quiet: bool = False,
-    delay: float = DELAY_SECONDS,
-    every: float = LINE_SECONDS,
-) -> Iterator[Progress]:
+def working(what: str, unit: str = "questions", total: float | None = None, quiet: bool = False) -> Iterator[Progress]:
     """Show progress while the block runs, unless it is short or ``quiet``; a line now and then without a terminal."""
     progress, is_over = Progress(what, unit, total), Event()
-    thread = Thread(target=_show, args=(progress, is_over, delay, every), daemon=True)
+    thread = Thread(target=_show, args=(progress, is_over), daemon=True)
     if not quiet:
         thread.start()
     try:
@@ -169,12 +162,13 @@ def working(
             thread.join()
 
 
-def _show(progress: Progress, is_over: Event, delay: float, every: float) -> None:
+def _show(progress: Progress, is_over: Event) -> None:
     if not sys.stderr.isatty():
-        while not is_over.wait(every):
+        while not is_over.wait(LINE_SECONDS):
             note(str(progress))
         return
-    while not is_over.wait(delay):
-        delay = REFRESH_SECONDS
+    pause = DELAY_SECONDS
+    while not is_over.wait(pause):
+        pause = REFRESH_SECONDS
         _write_stderr("", harmless(str(progress))[: shutil.get_terminal_size().columns - 1])
     _write_stderr("", "")

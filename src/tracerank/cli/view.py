@@ -11,7 +11,7 @@ from tracerank.cli.terminal import note
 from tracerank.methods import MethodOptions, fitted_by, load_method
 
 NAMED_FILES = 3
-"""Files that the head of the page names; the others are counted."""
+"""Files that the head of the page names; of others there is a mark."""
 
 
 @click.command(epilog=opt.example("tracerank view logs/ -o report.html"))
@@ -28,8 +28,7 @@ def view(output: Path, method: str, options: MethodOptions, inputs: Inputs, forc
     from tracerank.viewer.page import write_page
 
     check_output(output, inputs.files, force)
-    more = len(inputs.files) - NAMED_FILES
-    title = ", ".join(map(str, inputs.files[:NAMED_FILES])) + (f" and {more:,} more" if more > 0 else "")
+    title = ", ".join(map(str, inputs.files[:NAMED_FILES])) + (", …" if len(inputs.files) > NAMED_FILES else "")
     with inputs.opened("loading", (output,)) as (pools, progress, problems):
         chosen, vote = load_method(method, options), load_method("majority", options)
         progress.describe("explaining")

@@ -68,8 +68,6 @@ class BesideMeaning:
     exact: Agreement = field(default_factory=Agreement)
     file: Agreement = field(default_factory=Agreement)
     """Of the distinct answers of a pool."""
-    is_exact_match: bool = True
-    """Whether all compared labels of the file equal exact match."""
 
     def add(self, pool: Pool) -> None:
         """Compare the answers of a pool as it was read."""
@@ -77,21 +75,19 @@ class BesideMeaning:
         if not question.references or self.exact.total >= MAX_COMPARED:
             return
         for answer, count in Counter(one.answer for one in pool.rollouts if one.answer).items():
-            exact, label = exact_match(answer, question.references), labels.get(answer)
-            is_meant = exact > 0 or is_right(question.text, answer, question.references)
-            self.exact.add(exact > 0, is_meant, count)
-            if label is not None:
+            is_exact = exact_match(answer, question.references) > 0
+            is_meant = is_exact or is_right(question.text, answer, question.references)
+            self.exact.add(is_exact, is_meant, count)
+            if (label := labels.get(answer)) is not None:
                 self.file.add(label > RIGHT, is_meant)
-                self.is_exact_match &= label == exact
 
     def warnings(self) -> list[str]:
         """That exact match misleads, and that the file's labels differ from meaning."""
         made = []
         exact, alone, total = self.exact.both_right, self.exact.other_right, self.exact.total
         if self.file.share is not None and 1 - self.file.share >= NOTABLE:
-            kind = ", which are exact match," if self.is_exact_match else ""
             made.append(
-                f"the file's labels{kind} and the references read by meaning differ: "
+                f"the file's labels and the references read by meaning differ: "
                 f"{self.file.sentence('file', 'meaning')}; --labels meaning judges by meaning"
             )
         if alone > MISLEADING * total:
@@ -100,7 +96,3 @@ class BesideMeaning:
                 f"meaning {100 * (exact + alone) / total:.1f}%; --labels meaning judges by meaning"
             )
         return made
-
-    def record(self) -> dict[str, Any]:
-        """The file's labels beside meaning, as JSON has them."""
-        return {**self.file.record(), "is_exact_match": self.is_exact_match if self.file.total else None}

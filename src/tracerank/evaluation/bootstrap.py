@@ -42,7 +42,6 @@ def resampled_means(values: Floats, seed: int = 0, resamples: int = RESAMPLES) -
         return np.full((resamples, columns), np.nan)
     known = ~np.isnan(values)
     filled = np.where(known, values, 0.0)
-    is_whole = bool(known.all())
     rng = np.random.default_rng(seed)
     means = np.empty((resamples, columns))
     block = max(1, _CELLS // questions)
@@ -51,9 +50,8 @@ def resampled_means(values: Floats, seed: int = 0, resamples: int = RESAMPLES) -
         # How often each question was drawn, as one count over (resample, question) cells.
         drawn = rng.integers(0, questions, (size, questions)) + questions * np.arange(size)[:, None]
         counts = np.bincount(drawn.ravel(), minlength=size * questions).reshape(size, questions).astype(np.float64)
-        weight = np.full((size, 1), float(questions)) if is_whole else counts @ known
         with np.errstate(invalid="ignore"):  # 0 / 0 is NaN, and meant
-            means[begin : begin + size] = (counts @ filled) / weight
+            means[begin : begin + size] = (counts @ filled) / (counts @ known)
     return means
 
 

@@ -14,23 +14,13 @@ from tracerank.evaluation.scores import Floats, ScoreMatrix
 from tracerank.evaluation.tables import Table, columns
 
 BINS = 10
-"""Of equal width; empty ones are left out."""
+"""Of equal width, for the expected calibration error."""
 PRECISION = 0.95
 """Share of right answers that a user may want."""
 MEASURES = "confidence, accuracy, Brier, base rate, log loss:precise, ECE, AUROC"
 """The columns of ``Reliability.record``."""
 _EPSILON = 1e-6
 """Confidences are clipped by it for the log loss."""
-
-
-@dataclass(frozen=True, slots=True)
-class Bin:
-    """Questions with about the same confidence."""
-
-    confidence: float
-    """Their mean."""
-    accuracy: float
-    questions: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,11 +40,10 @@ class Reliability:
     """Mean distance between confidence and accuracy of a bin, weighted by questions."""
     auroc: float | None
     """Probability that a right answer has more confidence than a wrong one; None: all are right, or all wrong."""
-    bins: tuple[Bin, ...]
 
     def record(self) -> dict[str, Any]:
         """The figures in plain values."""
-        return {name: value for name, value in asdict(self).items() if name not in ("bins", "questions")}
+        return {name: value for name, value in asdict(self).items() if name != "questions"}
 
 
 def reliability(confidences: Floats, right: Floats, weights: Floats | None = None) -> Reliability:
@@ -62,12 +51,9 @@ def reliability(confidences: Floats, right: Floats, weights: Floats | None = Non
     weights = np.ones(len(confidences)) if weights is None else weights / weights.mean()
     accuracy, clipped = float(np.average(right, weights=weights)), np.clip(confidences, _EPSILON, 1 - _EPSILON)
     losses = -(right * np.log(clipped) + (1 - right) * np.log(1 - clipped))
-    index, bins, ece = np.clip((confidences * BINS).astype(np.int64), 0, BINS - 1), [], 0.0
-    for each in np.unique(index).tolist():
-        own = index == each
-        middle, good = (float(np.average(values[own], weights=weights[own])) for values in (confidences, right))
-        bins.append(Bin(middle, good, int(own.sum())))
-        ece += float(weights[own].sum() / len(weights)) * abs(middle - good)
+    bins = np.clip((confidences * BINS).astype(np.int64), 0, BINS - 1)
+    # Of a bin: its weight times the distance of the means, which is that of the sums.
+    gaps = np.bincount(bins, weights * (confidences - right), BINS)
     return Reliability(
         questions=len(confidences),
         confidence=float(np.average(confidences, weights=weights)),
@@ -75,15 +61,13 @@ def reliability(confidences: Floats, right: Floats, weights: Floats | None = Non
         brier=float(np.average((confidences - right) ** 2, weights=weights)),
         base_brier=accuracy * (1 - accuracy),
         log_loss=float(np.average(losses, weights=weights)),
-        ece=ece,
+        ece=float(np.abs(gaps).sum()) / len(weights),
         auroc=auroc(confidences, right, weights),
-        bins=tuple(bins),
     )
 
 
-def auroc(confidences: Floats, right: Floats, weights: Floats | None = None) -> float | None:
+def auroc(confidences: Floats, right: Floats, weights: Floats) -> float | None:
     """The probability that a right answer has more confidence than a wrong one; ties count half."""
-    weights = np.ones(len(confidences)) if weights is None else weights
     values, index = np.unique(confidences, return_inverse=True)
     good = np.bincount(index, weights * right, len(values))
     bad = np.bincount(index, weights * (1 - right), len(values))

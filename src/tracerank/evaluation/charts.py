@@ -13,7 +13,6 @@ SERIES = 8
 """Colours that the style sheet has."""
 MAX_TICKS = 5
 _STEPS = (1.0, 2.0, 2.5, 5.0, 10.0)
-Point = tuple[float, float]
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,8 +67,6 @@ class Dot:
     y: float
     title: str
     """Its tooltip."""
-    size: float = 4.0
-    """The radius in pixels."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,34 +85,28 @@ def colour_of(index: int) -> str:
     return f"s{index % SERIES}"
 
 
-def chart(
-    series: Sequence[Series], across: Axis, up: Axis, guides: Sequence[tuple[Point, Point]] = (), size: str = ""
-) -> str:
-    """The markup of a chart; ``guides`` are lines that belong to no series."""
+def chart(series: Sequence[Series], across: Axis, up: Axis) -> str:
+    """The markup of a chart."""
 
-    def at(x: float, y: float) -> Point:
+    def at(x: float, y: float) -> tuple[float, float]:
         return across.scale.at(x), round(100 - up.scale.at(y), 3)
-
-    def corners(points: Iterable[Point]) -> str:
-        return " ".join("{},{}".format(*at(*point)) for point in points)
 
     def circle(dot: Dot, colour: str) -> str:
         x, y = at(dot.x, dot.y)
         title = f"<title>{escape(dot.title)}</title>"
-        return f'<circle class="dot {colour}" cx="{x}%" cy="{y}%" r="{dot.size:.1f}">{title}</circle>'
+        return f'<circle class="dot {colour}" cx="{x}%" cy="{y}%" r="4">{title}</circle>'
 
     values = [(round(100 - up.scale.at(value), 3), label) for value, label in up.ticks]
     rules = "".join(f'<line class="rule" x1="0" x2="100%" y1="{y}%" y2="{y}%"/>' for y, _ in values)
-    lines = "".join(f'<polyline class="guide" points="{corners(guide)}"/>' for guide in guides)
-    lines += "".join(
+    lines = "".join(
         f'<polyline class="curve {one.colour}{" dashed" if one.is_dashed else ""}" points="{line}"/>'
         for one in series
-        if " " in (line := corners((dot.x, dot.y) for dot in one.dots))
+        if " " in (line := " ".join("{},{}".format(*at(dot.x, dot.y)) for dot in one.dots))
     )
     circles = "".join(circle(dot, one.colour) for one in series if not one.is_dashed for dot in one.dots)
     texts = "".join(f'<text x="100%" y="{y}%" dx="-6" dy="4">{escape(label)}</text>' for y, label in values)
     return (
-        f'<div class="chart {size}"><span class="axis-name">{escape(up.name)}</span>'
+        f'<div class="chart"><span class="axis-name">{escape(up.name)}</span>'
         f'<svg class="values" aria-hidden="true">{texts}</svg>'
         f'<svg class="field" role="img" aria-label="{escape(up.name)} against {escape(across.name)}">{rules}'
         f'<svg viewBox="0 0 100 100" preserveAspectRatio="none" width="100%" height="100%">{lines}</svg>'

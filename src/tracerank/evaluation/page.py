@@ -14,10 +14,9 @@ from math import log2
 from pathlib import Path
 from string import Template
 
-from tracerank.evaluation.calibration import Calibration
 from tracerank.evaluation.charts import Axis, Dot, Scale, Series, arguments, chart, colour_of, interval
 from tracerank.evaluation.evaluate import ORACLE, REFERENCES
-from tracerank.evaluation.figures import Compared, Figures
+from tracerank.evaluation.report_tables import Compared, Figures
 from tracerank.evaluation.tables import PERCENT, POINTS, TEXT, Table, shown
 from tracerank.runs.atomic import whole_file
 
@@ -29,9 +28,7 @@ REFERENCE = "reference"
 MIN_SHARE = 0.05
 """Share of the questions below which a precision is luck and is not drawn."""
 MAX_POINTS = 40
-_LARGEST_DOT, _SMALLEST_DOT = 11.0, 3.0
 _SHARES = [(share, f"{share:.0%}") for share in (0.0, 0.25, 0.5, 0.75, 1.0)]
-_UNIT = Scale(0.0, 1.0)
 
 
 def report_page(
@@ -46,7 +43,7 @@ def report_page(
     parts = [
         ("differences", "Differences" if against is None else f"Against {against}", _forest(figures)),
         ("budgets", "Accuracy with the first K rollouts", _budgets(figures)),
-        ("calibration", f"Calibration at K={k}", _calibration(figures)),
+        ("calibration", f"Answering only where it is sure, at K={k}", _answering(figures)),
         ("tables", "All tables", "".join(_table(one, index == 0) for index, one in enumerate(tables))),
     ]
     kept = [part for part in parts if part[2]]
@@ -104,10 +101,6 @@ def _keys(rows: Iterable[tuple[str, str, str]]) -> str:
 
 def _beside(drawn: str, keys: str) -> str:
     return f'<div class="by-k"><div>{drawn}</div>{keys}</div>'
-
-
-def _caption(colour: str, name: str) -> str:
-    return f'<figcaption class="{colour}"><span class="key"></span>{escape(name)}</figcaption>'
 
 
 def _percent(value: float) -> str:
@@ -178,38 +171,11 @@ def _budgets(figures: Figures) -> str:
     return _beside(drawn, keys)
 
 
-def _calibration(figures: Figures) -> str:
-    """A reliability diagram for each method that gives a confidence, then what abstaining brings."""
+def _answering(figures: Figures) -> str:
+    """Precision against the share of questions that are answered, a line for each method that gives a confidence."""
     found = figures.calibrations
     if not found:
         return '<p class="empty">No decision of these records carries a confidence.</p>'
-    panels = "".join(_reliability(one, _colour(figures, one.method)) for one in found)
-    return (
-        "<p>Questions with about the same confidence (ten bins), against how many of them are right. On the diagonal "
-        "confidence equals accuracy; below it, confidence is too high. Larger dots hold more questions.</p>"
-        f'<div class="panels wide">{panels}</div>{_answering(found, figures)}'
-    )
-
-
-def _reliability(one: Calibration, colour: str) -> str:
-    bins = one.reliability.bins
-    most = max(each.questions for each in bins)
-    dots = [
-        Dot(
-            each.confidence,
-            each.accuracy,
-            f"confidence {each.confidence:.0%}: {each.accuracy:.0%} of {each.questions:,} right",
-            max(_SMALLEST_DOT, _LARGEST_DOT * (each.questions / most) ** 0.5),
-        )
-        for each in bins
-    ]
-    across, up = Axis("confidence", _UNIT, _SHARES[::2]), Axis("right", _UNIT, _SHARES)
-    drawn = chart([Series(dots, colour)], across, up, [((0.0, 0.0), (1.0, 1.0))], "square")
-    return f"<figure>{_caption(colour, one.method)}{drawn}</figure>"
-
-
-def _answering(found: Sequence[Calibration], figures: Figures) -> str:
-    """Precision against the share of questions that are answered, a line a method."""
     low = min((point.precision for one in found for point in one.curve if point.share >= MIN_SHARE), default=0.0)
     up = Axis.of("right, %", Scale.around([low, 1.0]), _percent)
     series = []
@@ -226,10 +192,10 @@ def _answering(found: Sequence[Calibration], figures: Figures) -> str:
             for point in points
         ]
         series.append(Series(dots, _colour(figures, one.method)))
-    keys = _keys(("", one.sentence, "") for one in found)
+    keys = _keys((_colour(figures, one.method), one.sentence, "") for one in found)
     return (
-        "<h3>Answering only where it is sure</h3><p>The surest questions first: how many are answered, and how many of "
-        f"these are right.</p>{_beside(chart(series, Axis('answered', _UNIT, _SHARES), up), keys)}"
+        "<p>The surest questions first: how many are answered, and how many of these are right.</p>"
+        f"{_beside(chart(series, Axis('answered', Scale(0.0, 1.0), _SHARES), up), keys)}"
     )
 
 

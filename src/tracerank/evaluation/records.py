@@ -16,7 +16,7 @@ from typing import Any
 
 from tracerank.errors import UsageError
 from tracerank.pools.correctness import correctness, is_judged
-from tracerank.pools.pool import UNREADABLE, Pool
+from tracerank.pools.pool import Pool
 from tracerank.runs.atomic import line_of, write_json, write_lines
 from tracerank.runs.resumable import ResumableLines, read_lines
 
@@ -116,8 +116,6 @@ class QuestionFacts:
     setting: str
     correct: tuple[float | None, ...]
     """Per sample; None: unknown."""
-    dropped: tuple[str | None, ...]
-    """Per sample: why it is no candidate; None: it is retained."""
     is_fitted: bool = False
     """Whether a selector that was evaluated was fitted on the question."""
 
@@ -128,7 +126,7 @@ class QuestionFacts:
     @classmethod
     def of(cls, pool: Pool, backbone: str | None = None, is_fitted: bool = False) -> "QuestionFacts":
         """The facts of a labelled pool."""
-        question, dropped, is_known = pool.question, pool.retained().dropped, is_judged(pool)
+        question, is_known = pool.question, is_judged(pool)
         return cls(
             question.id,
             question.text[:MAX_CHARACTERS],
@@ -136,7 +134,6 @@ class QuestionFacts:
             backbone,
             pool.setting,
             tuple(correctness(one, question.references) if is_known else None for one in pool.rollouts),
-            tuple(UNREADABLE if one.problem else dropped.get(one.sample_id) for one in pool.rollouts),
             is_fitted,
         )
 
@@ -175,8 +172,7 @@ def read_evaluation(folder: Path) -> Evaluation:
         raise UsageError(f"{folder}: the evaluation was interrupted; run the same `tracerank evaluate` again")
     with _naming_damage():
         facts = tuple(
-            QuestionFacts(**{**line, "correct": tuple(line["correct"]), "dropped": tuple(line["dropped"])})
-            for line in read_lines(folder / QUESTIONS)
+            QuestionFacts(**{**line, "correct": tuple(line["correct"])}) for line in read_lines(folder / QUESTIONS)
         )
     return Evaluation(folder, config, facts, _json_object(folder / LABELS))
 

@@ -6,14 +6,13 @@ from pathlib import Path
 from typing import Any
 
 from tracerank.errors import UsageError
-from tracerank.evaluation.figures import MAJORITY, Figures
 from tracerank.evaluation.labels import labels_words
 from tracerank.evaluation.page import report_page, write_page
-from tracerank.evaluation.records import Evaluation, QuestionKey, read_evaluation
-from tracerank.evaluation.report_tables import report_tables
+from tracerank.evaluation.records import Evaluation, read_evaluation
+from tracerank.evaluation.report_tables import MAJORITY, Figures, report_tables
 from tracerank.evaluation.run import fitted_sentence
 from tracerank.evaluation.scores import ScoreMatrix, score_matrix
-from tracerank.evaluation.tables import Table, long_csv, markdown, wide_csv
+from tracerank.evaluation.tables import Table, csv_text, markdown
 from tracerank.runs.atomic import write_json, write_text
 
 
@@ -38,13 +37,6 @@ class Report:
             "tables": [table.as_json() for table in self.tables],
         }
 
-    def markdown(self) -> str:
-        return markdown(self.tables, self.title)
-
-    def csv(self) -> str:
-        """All tables, a line per cell."""
-        return long_csv(self.tables)
-
     def page(self) -> str:
         """The report as a page for the browser."""
         words = [words for _, words in self.labels]
@@ -54,59 +46,36 @@ class Report:
         """``index.html``, ``report.md``, ``report.json`` and a CSV per table."""
         folder = Path(folder)
         folder.mkdir(parents=True, exist_ok=True)
-        write_text(folder / "report.md", self.markdown())
+        write_text(folder / "report.md", markdown(self.tables, self.title))
         write_json(folder / "report.json", self.record())
         for table in self.tables:
-            write_text(folder / f"{table.name}.csv", wide_csv(table))
+            write_text(folder / f"{table.name}.csv", csv_text(table))
         write_page(folder, self.page())
 
 
 def make_report(
-    folders: Sequence[str | Path],
-    k: int | None = None,
-    against: str = MAJORITY,
-    *,
-    seed: int = 0,
-    include_fitted: bool = False,
+    folders: Sequence[str | Path], k: int | None = None, against: str = MAJORITY, *, seed: int = 0
 ) -> Report:
     """Fold the records of evaluations; what is asked for must be among them.
 
     The tables are of K or the largest one, and compare with the method ``against``; ``seed`` is that of the bootstrap.
-    Questions that a selector was fitted on count only with ``include_fitted``.
     """
     paths = [Path(folder) for folder in folders]
     evaluations, where = [read_evaluation(path) for path in paths], ", ".join(map(str, paths))
     labels = tuple((str(path), _labels_of(each)) for path, each in zip(paths, evaluations, strict=True))
     warning = _differing(labels)
-    left_out, fitted = _fitted(evaluations, include_fitted, where)
     try:
-        scores = score_matrix(evaluations, left_out)
+        scores = score_matrix(evaluations)
     except UsageError as error:
         raise error if warning is None else UsageError(f"{error}; {warning}") from None
     _check(scores, k, against, where)
+    fitted = fitted_sentence(sum(facts.is_fitted for facts in scores.questions), len(scores.questions), True)
     figures = Figures.of(scores, k, against, seed=seed)
     main, *others = report_tables(figures)
     labelled = f"Labels: {'; '.join(dict.fromkeys(words for _, words in labels))}."
     main = replace(main, notes=(*main.notes, labelled, *filter(None, (fitted,))))
     title = f"{len(scores.questions):,} questions of {', '.join(path.name for path in paths)}"
     return Report(title, (main, *others), figures, labels, "; ".join(filter(None, (warning, fitted))) or None)
-
-
-def _fitted(
-    evaluations: Sequence[Evaluation], include_fitted: bool, where: str
-) -> tuple[frozenset[QuestionKey], str | None]:
-    """The questions that are left out, as they were fitted on, and a sentence on them."""
-    facts = [each for evaluation in evaluations for each in evaluation.questions]
-    met, fitted = {each.key for each in facts}, frozenset(each.key for each in facts if each.is_fitted)
-    sentence = fitted_sentence(len(fitted), len(met), include_fitted)
-    if include_fitted:
-        return frozenset(), sentence
-    if fitted and fitted == met:
-        raise UsageError(
-            f"{where}: a selector was fitted on all {len(met):,} questions; none is left to judge; --include-fitted "
-            "judges them, too"
-        )
-    return fitted, sentence
 
 
 def _labels_of(evaluation: Evaluation) -> str:

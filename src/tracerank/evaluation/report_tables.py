@@ -1,21 +1,101 @@
-"""The tables of a report: about methods, then about the pools, whatever method decides. Nothing is rounded."""
+"""The figures of a report as tables: about methods, then about the pools, whatever method decides. Nothing is rounded.
 
-from collections import Counter
+Differences are paired, question by question: intervals of two accuracies overlap long after their difference is clear.
+"""
+
 from collections.abc import Iterable, Sequence
-from dataclasses import astuple
+from dataclasses import astuple, dataclass
+from functools import cached_property
 from statistics import fmean
 
 import numpy as np
+import numpy.typing as npt
 
-from tracerank.evaluation.calibration import calibration_tables
-from tracerank.evaluation.escalation import escalation_curves, escalation_tables
-from tracerank.evaluation.evaluate import ORACLE, SINGLE
-from tracerank.evaluation.figures import Figures
+from tracerank.evaluation.bootstrap import RESAMPLES, intervals, sign_test
+from tracerank.evaluation.calibration import Calibration, calibration_tables, calibrations
+from tracerank.evaluation.escalation import escalations
+from tracerank.evaluation.evaluate import MEAN_SINGLE, ORACLE, SINGLE
 from tracerank.evaluation.records import QuestionFacts
-from tracerank.evaluation.scores import is_run_of, mean, pass_at_k
+from tracerank.evaluation.scores import ScoreMatrix, is_run_of, mean, pass_at_k
 from tracerank.evaluation.tables import COUNT, Column, Table, Value, columns
+from tracerank.pools.types import BROWSING
 
-TRACE = "trace"
+MAJORITY, PAPER_MAJORITY, TRACE = "majority", "majority-paper", "trace"
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """One method's accuracy and its difference from the baseline, with 95% intervals; None: unknown."""
+
+    method: str
+    accuracy: float | None
+    low: float | None
+    high: float | None
+    difference: float | None
+    """None also for the baseline itself."""
+    difference_low: float | None
+    difference_high: float | None
+    better: int | None
+    """Questions on which the method beats the baseline."""
+    worse: int | None
+    p: float | None
+    """Of the exact two-sided sign test."""
+
+
+@dataclass(frozen=True)
+class Figures:
+    """The scores of a report, its K and the method that the others are compared with."""
+
+    scores: ScoreMatrix
+    k: int
+    against: str | None
+    """None: the records hold no such method."""
+    seed: int = 0
+    resamples: int = RESAMPLES
+
+    @classmethod
+    def of(cls, scores: ScoreMatrix, k: int | None = None, against: str = MAJORITY, **options: int) -> "Figures":
+        """At the largest K where none is given; the paper's vote stands in for a missing ``majority``."""
+        names = (MAJORITY, PAPER_MAJORITY) if against == MAJORITY else ()
+        runs = (run for name in names for run in scores.methods if is_run_of(run, name))
+        return cls(scores, k or scores.ks[-1], against if against in scores.methods else next(runs, None), **options)
+
+    @cached_property
+    def compared(self) -> list[Compared]:
+        """Every method at K, beside the baseline; empty without one."""
+        if self.against is None:
+            return []
+        methods = self.scores.methods
+        values = np.stack([self.scores.values(method, self.k) for method in methods], axis=1)
+        differences = values - self.scores.values(self.against, self.k)[:, None]
+        spread = intervals(np.concatenate([values, differences], axis=1), self.seed, self.resamples)
+        lows, highs = ([mean([value]) for value in side] for side in (spread.low, spread.high))
+        found = []
+        for index, method in enumerate(methods):
+            accuracy = mean(values[:, index]), lows[index], highs[index]
+            if method == self.against:
+                found.append(Compared(method, *accuracy, *[None] * 3, *[None] * 3))
+                continue
+            own = differences[:, index]
+            gain = mean(own), lows[index + len(methods)], highs[index + len(methods)]
+            found.append(Compared(method, *accuracy, *gain, *sign_test(own)))
+        return found
+
+    def by_budget(self, method: str, k: int) -> float | None:
+        """The accuracy; browsing at K=1 is the mean of all samples for every method that chooses (App. A.1)."""
+        values = self.scores.values(method, k)
+        if k == 1 and method != SINGLE:
+            values = np.where(self.is_browsing, self.scores.values(MEAN_SINGLE, 1), values)
+        return mean(values)
+
+    @cached_property
+    def is_browsing(self) -> npt.NDArray[np.bool_]:
+        """Which questions are of the browsing setting."""
+        return np.array([facts.setting == BROWSING for facts in self.scores.questions])
+
+    @cached_property
+    def calibrations(self) -> list[Calibration]:
+        return calibrations(self.scores, self.k)
 
 
 def report_tables(figures: Figures) -> list[Table]:
@@ -25,9 +105,8 @@ def report_tables(figures: Figures) -> list[Table]:
         *([] if figures.against is None else [comparison_table(figures)]),
         budget_table(figures),
         coverage_table(figures),
-        *pool_tables(figures.scores.questions, figures.k),
+        pass_table(figures.scores.questions),
         *calibration_tables(figures.calibrations, figures.k),
-        *escalation_tables(escalation_curves(figures.scores, [figures.k]), figures.k),
         cost_table(figures),
     ]
 
@@ -144,42 +223,24 @@ def cost_table(figures: Figures) -> Table:
         (
             "Vectors and replies that were in the cache took no time here; `tracerank lab cost` measures fresh "
             "encoding. Their tokens count.",
+            *(f"{one.sentence}." for one in escalations(scores, [figures.k])),
         ),
     )
 
 
-def pool_tables(questions: Sequence[QuestionFacts], k: int) -> list[Table]:
-    """Pass@K of each agent, and why samples among the first K are no candidates."""
+def pass_table(questions: Sequence[QuestionFacts]) -> Table:
+    """Pass@K of each agent."""
     groups: dict[str, list[QuestionFacts]] = {}
     for facts in questions:
         groups.setdefault(facts.backbone or "all", []).append(facts)
     largest = max((len(facts.correct) for facts in questions), default=1)
     ks = [2**power for power in range(largest.bit_length())]
-    passed: list[tuple[Value, ...]] = []
-    excluded: list[tuple[Value, ...]] = []
+    rows = []
     for name, own in groups.items():
-        found = [pass_at_k_mean(own, each) for each in ks]
-        passed.append((name, *(value for value, _ in found), found[-1][1]))
-        reasons = Counter(reason for facts in own for reason in facts.dropped[:k])
-        excluded += [
-            (name, reason, count, count / reasons.total())
-            for reason, count in reasons.most_common()
-            if reason is not None
-        ]
-    heads = (
-        *columns("rollouts of:text"),
-        *(Column(f"K={each}") for each in ks),
-        Column(f"questions at K={ks[-1]}", COUNT),
-    )
-    return [
-        Table("pass_at_k", "pass@K in %, unbiased, from all samples", heads, tuple(passed)),
-        Table(
-            "exclusions",
-            f"samples left out of the first {k}",
-            columns("rollouts of:text, left out because:text, samples:count, share %"),
-            tuple(excluded),
-        ),
-    ]
+        found = [pass_at_k_mean(own, k) for k in ks]
+        rows.append((name, *(value for value, _ in found), found[-1][1]))
+    heads = (*columns("rollouts of:text"), *(Column(f"K={k}") for k in ks), Column(f"questions at K={ks[-1]}", COUNT))
+    return Table("pass_at_k", "pass@K in %, unbiased, from all samples", heads, tuple(rows))
 
 
 def pass_at_k_mean(questions: Iterable[QuestionFacts], k: int) -> tuple[float | None, int]:

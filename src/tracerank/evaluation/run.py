@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from tracerank.errors import UsageError
-from tracerank.evaluation.escalation import EscalationCurve, escalation_curves
+from tracerank.evaluation.escalation import EscalationResult, escalations
 from tracerank.evaluation.evaluate import evaluate
 from tracerank.evaluation.labels import Labelling
 from tracerank.evaluation.records import Record, RecordFolder, read_records
@@ -37,7 +37,7 @@ class Summary:
     labelling: Labelling
     include_fitted: bool = False
     rows: list[Row] = field(default_factory=list)
-    escalations: list[EscalationCurve] = field(default_factory=list)
+    escalations: list[EscalationResult] = field(default_factory=list)
     not_held_out: int = 0
     """Questions that the split keeps for fitting."""
     met: int = 0
@@ -60,7 +60,7 @@ class Summary:
     def sentences(self) -> list[str]:
         """What belongs to the figures: the rule of the labels, escalation, questions that were fitted on."""
         fitted = fitted_sentence(self.fitted, self.met, self.include_fitted)
-        made = (self.labelling.sentence, *(curve.sentence for curve in self.escalations), fitted)
+        made = (self.labelling.sentence, *(one.sentence for one in self.escalations), fitted)
         return [sentence for sentence in made if sentence]
 
     @property
@@ -82,7 +82,7 @@ class Summary:
         made: list[str] = []
         for name, tally in self.tallies.items():
             then = "they count as wrong" if tally.is_wrong else "they are not in its figures"
-            if any(curve.method == name for curve in self.escalations):
+            if any(one.method == name for one in self.escalations):
                 then = "the first method's answer stands where it has one"
             made += filter(None, [tally.failures(then)])
         if self.labelling.judge is not None and self.labelling.failed:
@@ -99,7 +99,7 @@ class Summary:
             "labels": self.labelling.name,
             "labelling": {**self.labelling.record(), "sentence": self.labelling.sentence},
             "fitted_on": {"questions": self.fitted, "are_judged": self.include_fitted, "sentence": fitted},
-            **({"escalation": [asdict(curve) for curve in self.escalations]} if self.escalations else {}),
+            **({"escalation": [asdict(one) for one in self.escalations]} if self.escalations else {}),
             "rows": [asdict(row) for row in self.rows],
         }
 
@@ -186,7 +186,7 @@ def run_evaluation(
                     target.write(record)
                 add(record)
         matrix = scores.matrix()
-        summary.rows, summary.escalations = matrix.rows(), escalation_curves(matrix, matrix.ks)
+        summary.rows, summary.escalations = matrix.rows(), escalations(matrix, matrix.ks)
         summary.refuse_nothing()
         if target is not None:
             target.write_labels(labelling.record())

@@ -1,11 +1,11 @@
 """Records as arrays: a value per question for each run of a method and K. Missing is NaN.
 
 A method's name does not say which checkpoint or chat model decided. Where evaluations hold different runs under one
-name, each run is shown with its evaluation's label, or the folder's name where ``evaluate`` was given no label.
+name, each run is shown with the name of its folder.
 """
 
 from array import array
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations
@@ -21,7 +21,7 @@ from tracerank.evaluation.records import EscalatedRecord, Evaluation, Key, Quest
 
 Floats = npt.NDArray[np.float64]
 RECORDED = ("correct", "f1", "seconds", "prompt_tokens", "completion_tokens", "calls", "confidence")
-ESCALATED = ("first_correct", "first_confidence", "below", "other_calls", "other_tokens")
+ESCALATED = ("first_correct", "below", "other_calls", "other_tokens")
 MEASURES = (*RECORDED, *ESCALATED, "records")
 """What is known of a record; ``records`` is 1 where there is one."""
 _recorded = attrgetter(*RECORDED)
@@ -119,7 +119,7 @@ def _escalated(found: EscalatedRecord | None) -> tuple[float | None, ...]:
     if found is None:
         return (None,) * len(ESCALATED)
     tokens = [count for count in (found.prompt_tokens, found.completion_tokens) if count is not None]
-    return found.correct, found.confidence, found.below, found.calls, sum(tokens) if tokens else None
+    return found.correct, found.below, found.calls, sum(tokens) if tokens else None
 
 
 def fold(records: Iterable[Record]) -> list[Row]:
@@ -130,14 +130,12 @@ def fold(records: Iterable[Record]) -> list[Row]:
     return found.matrix().rows()
 
 
-def score_matrix(evaluations: Sequence[Evaluation], left_out: Container[QuestionKey] = frozenset()) -> ScoreMatrix:
+def score_matrix(evaluations: Sequence[Evaluation]) -> ScoreMatrix:
     """The evaluations side by side; what two of them hold alike counts once, runs that differ stand apart."""
-    questions = {key: facts for key, facts in _questions(evaluations).items() if key not in left_out}
+    questions = _questions(evaluations)
     found, seen = ScoreFold(questions), dict[Key, float | None]()
     for evaluation, names in zip(evaluations, _run_names(evaluations), strict=True):
         for read in evaluation.records():
-            if (read.backbone, read.question_id) in left_out:
-                continue
             record = replace(read, method=names[read.method]) if read.method in names else read
             if seen.setdefault(record.key, record.correct) != record.correct:
                 raise _clash(evaluation, f"question {record.question_id!r} by {record.method} at K={record.k}")
@@ -150,7 +148,7 @@ def _questions(evaluations: Sequence[Evaluation]) -> dict[QuestionKey, QuestionF
     for evaluation in evaluations:
         for facts in evaluation.questions:
             other = found.setdefault(facts.key, facts)
-            if (other.correct, other.dropped, other.dataset) != (facts.correct, facts.dropped, facts.dataset):
+            if (other.correct, other.dataset) != (facts.correct, facts.dataset):
                 raise _clash(evaluation, f"question {facts.question_id!r}")
     return found
 
@@ -177,30 +175,28 @@ def _run_names(evaluations: Sequence[Evaluation]) -> list[dict[str, str]]:
                 choices.setdefault(one.method, {})[one.key] = one.answer, one.sample_id, one.correct
         for method, chosen in choices.items():
             runs.setdefault(method, []).append((number, chosen))
+    folders = [evaluation.folder.resolve().name for evaluation in evaluations]
+    if len(set(folders)) < len(folders):
+        folders = [str(evaluation.folder) for evaluation in evaluations]
     for method, several in runs.items():
-        pairs = combinations(((evaluations[number], chosen) for number, chosen in several), 2)
-        if not all(_is_same(method, *one, *other) for one, other in pairs):
-            holding = [evaluations[number] for number, _ in several]
-            labels = [evaluation.folder.resolve().name for evaluation in holding]
-            if len(set(labels)) < len(labels):
-                labels = [str(evaluation.folder) for evaluation in holding]
-            for (number, _), label in zip(several, labels, strict=True):
-                names[number][method] = f"{method} ({label})"
+        models = [evaluation.models.get(method, ...) for evaluation in evaluations]
+        pairs = combinations(several, 2)
+        if any(_differ(models[i], models[j], held, chosen) for (i, held), (j, chosen) in pairs):
+            for number, _ in several:
+                names[number][method] = f"{method} ({folders[number]})"
     return names
 
 
+def _differ(model: object, other: object, held: Choices, chosen: Choices) -> bool:
+    """Whether two are different runs: on the same questions, by another model (``...``: unknown) or choice."""
+    both = held.keys() & chosen.keys()
+    has_other_model = ... not in (model, other) and model != other
+    return bool(both) and (has_other_model or any(held[key] != chosen[key] for key in both))
+
+
 def is_run_of(run: str, method: str) -> bool:
-    """Whether a name stands for the method, with a label or without."""
+    """Whether a name stands for the method, with a folder or without."""
     return run == method or run.startswith(f"{method} (")
-
-
-def _is_same(method: str, one: Evaluation, held: Choices, other: Evaluation, chosen: Choices) -> bool:
-    """Whether two belong to one run: the same model, as far as it is known, and never another choice."""
-    are_known = method in one.models and method in other.models
-    has_same_model = are_known and one.models[method] == other.models[method]
-    if both := held.keys() & chosen.keys():
-        return (has_same_model or not are_known) and all(held[key] == chosen[key] for key in both)
-    return True  # other questions: a selector per agent is one row
 
 
 def mean(values: Sequence[float | None] | Floats | npt.NDArray[np.bool_]) -> float | None:

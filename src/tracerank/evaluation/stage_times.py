@@ -54,7 +54,6 @@ def measure_selector(
     passes: int = 3,
     *,
     encoder: str | None = None,
-    on_loaded: Callable[[], None] = lambda: None,
 ) -> SelectorCost:
     """Load a selector and its encoder, if it has one, and decide the first questions in several passes.
 
@@ -69,7 +68,6 @@ def measure_selector(
         embedder = TimedEmbedder(embedder_for(identity, encoder, is_cached=False))
     selector = load_selector(folder, embedder or encoder)
     loading = time.perf_counter() - began
-    on_loaded()
     found: list[dict[str, float]] = []
     for _ in range(passes + 1):
         began, count, pools = time.perf_counter(), 0, []
@@ -78,11 +76,10 @@ def measure_selector(
         # Readers look ahead, so the time of reading a part is its share of everything.
         seconds = {READ: (time.perf_counter() - began) / max(count, 1) * len(pools)}
         began = time.perf_counter()
-        if embedder is None:
-            deque(selector.iter_decisions(pools), maxlen=0)
-        else:
+        if embedder is not None:
             embedder.seconds, embedder.texts = 0.0, 0
-            deque(selector.iter_decisions(pools), maxlen=0)
+        deque(selector.iter_decisions(pools), maxlen=0)
+        if embedder is not None:
             seconds[ENCODE] = embedder.seconds
         seconds[DECIDE] = time.perf_counter() - began - seconds.get(ENCODE, 0.0)
         found.append(seconds)

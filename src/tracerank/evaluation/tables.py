@@ -6,7 +6,7 @@ Values are rounded in ``shown`` alone; CSV and JSON hold them as they are.
 import csv
 import io
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -54,12 +54,6 @@ class Table:
             [shown(value, column.kind) for value, column in zip(row, self.columns, strict=True)] for row in self.rows
         ]
 
-    def cells(self) -> Iterator[tuple[Value, str, Value]]:
-        """Row, column and value of each cell but the names of rows."""
-        for row in self.rows:
-            for value, column in zip(row[1:], self.columns[1:], strict=True):
-                yield row[0], column.name, value
-
     def as_json(self) -> dict[str, Any]:
         """Unrounded, a mapping per row."""
         names = [column.name for column in self.columns]
@@ -87,18 +81,9 @@ def markdown(tables: Sequence[Table], title: str) -> str:
     return "\n\n".join(parts) + "\n"
 
 
-def wide_csv(table: Table) -> str:
+def csv_text(table: Table) -> str:
     """One table as CSV, unrounded; what is unknown is empty."""
-    return _csv([[column.name for column in table.columns], *table.rows])
-
-
-def long_csv(tables: Sequence[Table]) -> str:
-    """All tables as one CSV with a line per cell."""
-    cells = ((table.name, *cell) for table in tables for cell in table.cells())
-    return _csv([("table", "row", "column", "value"), *cells])
-
-
-def _csv(rows: Sequence[Sequence[Value]]) -> str:
+    rows = [[column.name for column in table.columns], *table.rows]
     text = io.StringIO()
     cells = ([safe_cell(value) if isinstance(value, str) else value for value in row] for row in rows)
     csv.writer(text, lineterminator="\n").writerows(cells)

@@ -14,12 +14,8 @@ class Tally:
 
     method: str
     decided: int = 0
-    unweighed: int = 0
-    """Decisions in which no vote could be weighted by a confidence."""
-    alike: int = 0
-    """Decisions in which all scores were equal."""
     counts: Counter[str] = field(default_factory=Counter)
-    """Decisions by what happened while a model was asked."""
+    """Decisions by what happened while a model was asked, and by remarks that matter."""
     failed: int = 0
     first_failure: str | None = None
     is_wrong: bool = False
@@ -27,11 +23,9 @@ class Tally:
 
     def add(self, made: Decision | Record) -> None:
         """One more decision."""
-        note = made.note or ""
         self.decided += 1
-        self.unweighed += NO_CONFIDENCE in note
-        self.alike += ALIKE in note
         self.counts.update(made.counts.keys())
+        self.counts.update(remark for remark in (NO_CONFIDENCE, ALIKE) if remark in (made.note or ""))
         if made.failure is not None:
             self.failed += 1
             self.first_failure = self.first_failure or made.failure
@@ -40,15 +34,15 @@ class Tally:
     def notes(self) -> list[str]:
         """One line for each thing worth saying, without failures."""
         made = []
-        if self.unweighed:
-            where = "" if self.unweighed == self.decided else f" in {self.unweighed:,} of {self.decided:,} decisions"
+        if unweighed := self.counts[NO_CONFIDENCE]:
+            where = "" if unweighed == self.decided else f" in {unweighed:,} of {self.decided:,} decisions"
             made.append(
                 f"{self.method}: no rollout states a confidence{where}, so it equals the majority vote there; "
                 "--chat URL#MODEL asks for it"
             )
-        if self.alike:
+        if alike := self.counts[ALIKE]:
             made.append(
-                f"warning: {self.method}: in {self.alike:,} of {self.decided:,} decisions all scores are equal, so the "
+                f"warning: {self.method}: in {alike:,} of {self.decided:,} decisions all scores are equal, so the "
                 "first candidate or the first decision stands; behind a reasoning parser, log probabilities may be "
                 "those of the reasoning"
             )

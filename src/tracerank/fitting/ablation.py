@@ -30,7 +30,7 @@ from tracerank.runs.resumable import read_lines
 from tracerank.trace.data import prepare_examples
 from tracerank.trace.recipe import CONTROLS, RECIPES, GraphRecipe, NetConfig, TrainingPlan
 from tracerank.trace.selector import TraceSelector
-from tracerank.trace.train import OnStep, train, train_two_stages
+from tracerank.trace.train import OnStep, train
 from tracerank.votes.answer_groups import ExactGroups
 from tracerank.votes.folders import remember_fitted
 from tracerank.votes.voting import MajorityVote
@@ -205,8 +205,7 @@ class Ablation:
         folder = self.folder / "examples" / digest
         examples = prepare_examples(self.training_pools(), recipe, plan, self.embedder, folder, "the ablation's pools")
         config = NetConfig(examples.encoder.width, **{**self.net, **variant.net})
-        fit = train_two_stages if config.readout == "two_stage" else train
-        selector = TraceSelector(fit(examples, config, recipe, plan, out, on_step=on_step), self.embedder)
+        selector = TraceSelector(train(examples, config, recipe, plan, out, on_step=on_step), self.embedder)
         found = evaluate([selector], self.test_pools(), [plan.k])
         own = (replace(record, method=variant.slug) for record in found if record.method == selector.name)
         write_lines(out / RECORDS, map(asdict, own))

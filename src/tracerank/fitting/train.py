@@ -4,8 +4,10 @@
 summary follow when the result is run. The network and its training are in ``trace/``.
 """
 
+import shutil
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import chain, islice
 from pathlib import Path
@@ -19,9 +21,9 @@ from tracerank.evaluation.labels import Labelling
 from tracerank.pools.pool import Pool
 from tracerank.pools.types import BROWSING, WEBQA
 from tracerank.trace.data import prepare_examples
-from tracerank.trace.recipe import NetConfig, setting_named
+from tracerank.trace.recipe import SETTINGS, NetConfig
 from tracerank.trace.train import OnStep, device_named, train
-from tracerank.votes.folders import remember_fitted
+from tracerank.votes.folders import FITTED_ON, remember_fitted
 
 PRESETS: Mapping[str, tuple[Mapping[str, Any], Mapping[str, Any]]] = MappingProxyType(
     {
@@ -75,7 +77,8 @@ def guess_setting(pools: Iterable[Pool]) -> tuple[str, Iterator[Pool]]:
     first = list(islice(stream, SAMPLED_POOLS))
     if not first:
         raise UsageError("no pools to learn from: give some")
-    ((setting, _),) = Counter(pool.setting for pool in first).most_common(1)
+    readable = [pool for pool in first if any(rollout.problem is None for rollout in pool.rollouts)]
+    ((setting, _),) = Counter(pool.setting for pool in readable or first).most_common(1)
     return setting, chain(first, stream)
 
 
@@ -98,7 +101,7 @@ def prepare_training(
     """
     if preset not in PRESETS:
         raise UsageError(f"no preset is called {preset!r}; choose one of {', '.join(PRESETS)}")
-    (net, changes), where, paper = PRESETS[preset], device_named(device), setting_named(setting)
+    (net, changes), where, paper = PRESETS[preset], device_named(device), SETTINGS[setting]
     plan = replace(paper.plan, **{**changes, **{name: value for name, value in given.items() if value is not None}})
     labels, questions = labels or Labelling(PAPER_LABELS), list[str]()
     if labels.rule != PAPER_LABELS:  # examples with labels by another rule are not reused
@@ -117,6 +120,12 @@ def prepare_training(
     examples = prepare_examples(labelled(), paper.recipe, plan, embedder, folder, files, on_read=on_read)
     config = NetConfig(examples.encoder.width, **net)
     mixed, enough = len(examples.train()), ENOUGH_POOLS[setting]
+    if not mixed or not len(examples.validation()):  # `run` refuses them; nothing is left behind
+        shutil.rmtree(folder)
+        (Path(output) / FITTED_ON).unlink(missing_ok=True)
+        with suppress(OSError):  # not empty
+            folder.parent.rmdir()
+            folder.parents[1].rmdir()
     few = (
         f"{mixed:,} pools with right and wrong answers are few: the paper's network tends to lose to the vote with "
         f"fewer than {enough:,}; `tracerank fit` works with some hundred"

@@ -4,7 +4,7 @@ import asyncio
 import logging
 import socket
 import time
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
 from typing import Any
 
@@ -47,19 +47,10 @@ MAX_MISTAKES = 5
 CLOSING_SECONDS = 20
 """Seconds to finish what was accepted when the service ends; Kubernetes grants 30."""
 
-REFUSALS: Mapping[int | str, dict[str, Any]] = {
-    status: {"model": ErrorReply, "description": reason}
-    for status, reason in {
-        400: "The body cannot be parsed, or the service does not answer to this host.",
-        401: "Missing or invalid token.",
-        413: "The body is too long.",
-        422: "The request holds no readable pool.",
-        429: "Too many requests wait; try again.",
-        500: "The method fails on this very pool.",
-        503: "The encoder or chat server behind the method failed; try again.",
-        504: "Not decided in time.",
-    }.items()
+REFUSALS: dict[int | str, dict[str, Any]] = {
+    status: {"model": ErrorReply} for status in (400, 401, 413, 422, 429, 500, 503, 504)
 }
+"""docs/guides/serve.md says when each is sent."""
 AGAIN = {"Retry-After": "1"}
 _log = logging.getLogger(__name__)
 
@@ -136,7 +127,7 @@ def run(
 
 
 def _routes(decider: Decider, method: str, settings: ServiceSettings, metrics: ServiceMetrics) -> APIRouter:
-    router = APIRouter(responses=dict(REFUSALS))
+    router = APIRouter(responses=REFUSALS)
     reading = 0
 
     async def decided(request: SelectRequest, wants_reasons: bool = False) -> tuple[Pool, list[str], Explanation]:

@@ -22,7 +22,6 @@ from pydantic import (
 from pydantic.json_schema import JsonSchemaValue
 
 from tracerank.endpoints.chat import Usage
-from tracerank.errors import UsageError
 from tracerank.evidence.model import softmax
 from tracerank.pools.pool import Pool
 from tracerank.readers.detect import AUTO, detect
@@ -124,11 +123,8 @@ class SelectRequest(BaseModel, extra="forbid", json_schema_extra={"examples": [_
 
     question: Annotated[str | None, Field(description="May be left out where the rollouts have it.")] = None
     question_id: str | None = None
-    rollouts: Annotated[Sequence[Given] | None, _MANY, Field(description="Rollouts or answers.")] = None
-    answers: Annotated[list[str | None] | None, _MANY, Field(description="Instead of rollouts: answers alone.")] = None
-    k: Annotated[
-        int | None, Field(ge=1, le=MAX_ROLLOUTS, strict=True, description="Use the first K rollouts only.")
-    ] = None
+    rollouts: Annotated[Sequence[Given], _MANY, Field(description="Rollouts or answers.")]
+    k: Annotated[int | None, Field(ge=1, le=MAX_ROLLOUTS, strict=True, description="The first K rollouts only.")] = None
     reader: Annotated[str, Field(description="Name of the format; auto recognises it.")] = AUTO
     map: Annotated[dict[str, str] | None, Field(description="Our names of fields to theirs; dots lead inside.")] = None
 
@@ -234,10 +230,8 @@ def numbered(items: Sequence[str | Mapping[str, Any]]) -> list[dict[str, Any]]:
 
 def pool_of(request: SelectRequest) -> tuple[Pool, list[str]]:
     """The pool in a request, and what could not be read as it stood."""
-    if (request.rollouts is None) == (request.answers is None):
-        raise UsageError("expected either 'rollouts' or 'answers': a list of what to choose from")
-    given = request.rollouts or ["" if answer is None else answer for answer in request.answers or ()]
-    pool, problems = pool_of_rollouts(request.question, given, request.question_id, request.reader, request.map)
+    found = pool_of_rollouts(request.question, request.rollouts, request.question_id, request.reader, request.map)
+    pool, problems = found
     return pool if request.k is None else pool.first(request.k), list(map(str, problems))
 
 

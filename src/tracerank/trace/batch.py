@@ -96,25 +96,24 @@ class Batch:
 def collate(graphs: Sequence[Columns], recipe: GraphRecipe) -> Batch:
     """The graphs as one, on torch's current default device; rows keep the pools' order."""
     columns, counts = _joined(graphs)
-    pools = np.arange(len(graphs))
-    candidate_pool = np.repeat(pools, counts["candidate_answer"])
+    candidate_pool, search_pool = (
+        np.repeat(np.arange(len(graphs)), counts[each]) for each in ("candidate_answer", "search_rollout")
+    )
     votes = columns["candidate_votes"]
-    shares = votes / np.maximum(counts["rollout_candidate"][candidate_pool], 1)
+    shares = votes / counts["rollout_candidate"][candidate_pool]
     query, content = columns["search_query"], columns["evidence_content"]
-    occurrences = np.arange(len(content))
     # The node of each occurrence: its own, or that of its content.
-    node = content if recipe.merge_evidence else occurrences
-    search_pool = np.repeat(pools, counts["search_rollout"])
+    node = content if recipe.merge_evidence else np.arange(len(content))
     return Batch(
-        texts={kind: _tensor(columns[kind]) for kind in TEXTS},
+        texts={kind: torch.as_tensor(columns[kind]) for kind in TEXTS},
         candidates=counts["candidate_answer"].tolist(),
         documents=len(columns["document"]),
-        candidate_pool=_tensor(candidate_pool),
-        candidate_answer=_tensor(columns["candidate_answer"]),
+        candidate_pool=torch.as_tensor(candidate_pool),
+        candidate_answer=torch.as_tensor(columns["candidate_answer"]),
         vote_features=torch.as_tensor(np.stack((np.log1p(votes), shares), axis=1, dtype=np.float32)),
-        search_query=_tensor(np.where(query < 0, len(columns["query"]), query)),
+        search_query=torch.as_tensor(np.where(query < 0, len(columns["query"]), query)),
         search_is_orphan=torch.as_tensor(columns["search_is_orphan"].astype(np.float32)[:, None]),
-        evidence_content=_tensor(np.arange(len(columns["content"])) if recipe.merge_evidence else content),
+        evidence_content=torch.as_tensor(np.arange(len(columns["content"])) if recipe.merge_evidence else content),
         neighbours=_neighbourhoods(columns, search_pool, node, recipe),
         contexts=tuple(_contexts(columns, node)),
     )
@@ -132,10 +131,6 @@ def _joined(graphs: Sequence[Columns]) -> tuple[dict[str, Longs], dict[str, Long
             before = np.repeat(np.cumsum(counts[numbered]) - counts[numbered], counts[name])
             columns[name] = np.where(columns[name] < 0, columns[name], columns[name] + before)
     return columns, counts
-
-
-def _tensor(values: Longs) -> Tensor:
-    return torch.as_tensor(values)
 
 
 def _neighbourhoods(
@@ -168,26 +163,23 @@ def _from_edges(source: Longs, target: Longs) -> Neighbourhoods:
     """The neighbourhoods of directed edges; one that is named twice counts once."""
     target, source = _pairs(target, source)
     begins = _begins(target)
+    sizes, targets, of_target = _lengths(begins, len(target)), target[begins], np.arange(len(begins))
     if len(begins) == len(target):  # Targets with the same single neighbour share it.
-        nodes, of_target = np.unique(source, return_inverse=True)
-        return _as_tensors(nodes, np.arange(len(nodes)), np.ones_like(nodes), target, of_target)
-    return _as_tensors(source, begins, _lengths(begins, len(target)), target[begins], np.arange(len(begins)))
+        source, of_target = np.unique(source, return_inverse=True)
+        begins, sizes = np.arange(len(source)), np.ones_like(source)
+    return Neighbourhoods(*map(torch.as_tensor, (source, begins, sizes[:, None], targets, of_target)))
 
 
 def _all_but_own(nodes: Longs, group: Longs, own: Longs) -> Neighbourhoods:
     """Each node's neighbours are its group without its own part of the group; rows are sorted by both keys."""
-    lengths = [_lengths(_begins(key), len(key)) for key in (group, own)]
-    whole, parts = (np.repeat(each, each) for each in lengths)
+    whole, parts = (np.repeat(each, each) for each in (_lengths(_begins(key), len(key)) for key in (group, own)))
     heard = np.flatnonzero(whole > parts)
     nodes, group, own, sizes = nodes[heard], group[heard], own[heard], (whole - parts)[heard]
     begins, own_begins = _begins(group), _begins(own)
     of_target = np.repeat(np.arange(len(own_begins)), _lengths(own_begins, len(own)))
     of_group = np.searchsorted(begins, own_begins, side="right") - 1
-    return _as_tensors(nodes, begins, sizes[own_begins], nodes, of_target, of_group, own_begins)
-
-
-def _as_tensors(nodes: Longs, begins: Longs, sizes: Longs, *others: Longs) -> Neighbourhoods:
-    return Neighbourhoods(_tensor(nodes), _tensor(begins), _tensor(sizes).unsqueeze(1), *map(_tensor, others))
+    found = (nodes, begins, sizes[own_begins, None], nodes, of_target, of_group, own_begins)
+    return Neighbourhoods(*map(torch.as_tensor, found))
 
 
 def _pairs(first: Longs, second: Longs) -> tuple[Longs, Longs]:
@@ -219,4 +211,4 @@ def _contexts(columns: Mapping[str, Longs], node: Longs) -> Iterator[Context]:
         position = np.arange(lengths[chosen].max())
         is_padding = position >= lengths[chosen, None]
         own = np.where(is_padding, 0, nodes[np.where(is_padding, 0, begins[chosen, None] + position)])
-        yield Context(_tensor(chosen), _tensor(own), torch.as_tensor(is_padding))
+        yield Context(torch.as_tensor(chosen), torch.as_tensor(own), torch.as_tensor(is_padding))

@@ -66,12 +66,13 @@ def load_checkpoint(folder: str | Path) -> Checkpoint:
 
 def _fill(net: TraceNet, path: Path) -> None:
     """Give a net its weights from a safetensors file, all tensors and no others."""
-    if path.exists() and not path.is_file():
-        raise CheckpointError(f"{path}: no regular file; expected weights")
     most = 2 * sum(tensor.nbytes for tensor in net.state_dict().values()) + (1 << 20)
-    if path.exists() and path.stat().st_size > most:
-        raise CheckpointError(f"{path}: {path.stat().st_size:,} bytes, but the network needs less than {most:,}")
     try:
+        size = path.stat().st_size
+        if not path.is_file():
+            raise CheckpointError(f"{path}: no regular file; expected weights")
+        if size > most:
+            raise CheckpointError(f"{path}: {size:,} bytes, but the network needs less than {most:,}")
         state = {name: tensor.to(torch.float32, copy=True) for name, tensor in load_file(path).items()}
         net.load_state_dict(state, assign=True)
     except FileNotFoundError:

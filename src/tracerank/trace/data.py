@@ -139,9 +139,19 @@ def prepare_examples(
         return ExampleSet(folder)
     folder.mkdir(parents=True, exist_ok=True)
     counts: Counter[str] = Counter()
+
+    def trainable() -> Iterator[tuple[Pool, PoolGraph]]:
+        for pool in (pool.first(plan.k) for pool in pools):
+            graph = build_graph(pool, recipe)
+            reason = why_not_trainable(pool, graph, plan)
+            split = "validation" if is_validation(pool.question.text) else "train"
+            counts.update(("questions", reason or split))
+            if reason is None:
+                yield pool, graph
+
     with ExitStack() as stack:
         files = {name: stack.enter_context((folder / name).open("wb")) for name in (*PARTS, "ends", "vectors")}
-        _write(files, _trainable((pool.first(plan.k) for pool in pools), recipe, plan, counts), embedder)
+        _write(files, trainable(), embedder)
     manifest = {
         "format": FORMAT,
         "made_from": made_from,
@@ -153,18 +163,6 @@ def prepare_examples(
     return ExampleSet(folder)
 
 
-def _trainable(
-    pools: Iterable[Pool], recipe: GraphRecipe, plan: TrainingPlan, counts: Counter[str]
-) -> Iterator[tuple[Pool, PoolGraph]]:
-    for pool in pools:
-        counts["questions"] += 1
-        graph = build_graph(pool, recipe)
-        reason = why_not_trainable(pool, graph, plan)
-        counts[reason or ("validation" if is_validation(pool.question.text) else "train")] += 1
-        if reason is None:
-            yield pool, graph
-
-
 def _write(files: Mapping[str, BinaryIO], examples: Iterator[tuple[Pool, PoolGraph]], embedder: Embedder) -> None:
     """Fill the files; each distinct text is embedded once."""
     rows: dict[bytes, int] = {}
@@ -173,7 +171,8 @@ def _write(files: Mapping[str, BinaryIO], examples: Iterator[tuple[Pool, PoolGra
     while some := list(islice(examples, WRITTEN_POOLS)):
         texts = {text: text_key(text) for _, graph in some for text in graph.all_texts()}
         new = {key: text for text, key in texts.items() if key not in rows}
-        files["vectors"].write(_halves(list(new.values()), embedder).tobytes())
+        if new:
+            files["vectors"].write(_halves(list(new.values()), embedder).tobytes())
         rows.update(zip(new, range(len(rows), len(rows) + len(new)), strict=True))
         row_of = {text: rows[key] for text, key in texts.items()}
         for pool, graph in some:
@@ -188,8 +187,6 @@ def _write(files: Mapping[str, BinaryIO], examples: Iterator[tuple[Pool, PoolGra
 
 def _halves(texts: list[str], embedder: Embedder) -> NDArray[np.float16]:
     """Vectors in half precision."""
-    if not texts:
-        return np.zeros(0, np.float16)
     vectors = check_vectors(embedder.embed(texts), len(texts), embedder.width, embedder.name, texts)
     with np.errstate(over="ignore"):
         halves = vectors.astype(np.float16)

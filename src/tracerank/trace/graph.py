@@ -8,7 +8,6 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
-from types import MappingProxyType
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,22 +29,20 @@ NO_TEXT = -1
 
 TEXTS = ("question", "query", "content", "answer")
 """Columns with an entry for each distinct text of a node type: its row in a table of vectors."""
-COLUMNS: Mapping[str, str | None] = MappingProxyType(
-    {
-        **dict.fromkeys(TEXTS),
-        "document": None,  # an entry for each document, which has no features
-        "candidate_answer": "answer",
-        "candidate_votes": None,
-        "rollout_candidate": "candidate_answer",
-        "search_rollout": "rollout_candidate",
-        "search_query": "query",
-        "search_is_orphan": None,
-        "evidence_search": "search_rollout",
-        "evidence_slot": None,
-        "evidence_content": "content",
-        "evidence_document": "document",  # empty when the recipe has no documents
-    }
-)
+COLUMNS: Mapping[str, str | None] = {
+    **dict.fromkeys(TEXTS),
+    "document": None,  # an entry for each document, which has no features
+    "candidate_answer": "answer",
+    "candidate_votes": None,
+    "rollout_candidate": "candidate_answer",
+    "search_rollout": "rollout_candidate",
+    "search_query": "query",
+    "search_is_orphan": None,
+    "evidence_search": "search_rollout",
+    "evidence_slot": None,
+    "evidence_content": "content",
+    "evidence_document": "document",  # empty when the recipe has no documents
+}
 """Each column with the column whose rows it numbers; None: plain values. The first word says what has a row."""
 
 

@@ -49,14 +49,13 @@ class RelationLayer(nn.Module):
             return nn.Parameter(torch.empty(*shape).uniform_(-bound, bound))
 
         # The slots' relations are stacked in checkpoints: search to evidence, and evidence to search.
-        slots = len(recipe.slots)
-        self.slot_weight = parameter(hidden, slots, hidden)
-        self.slot_bias = parameter(slots, hidden)
-        self.slot_of_weight = parameter(slots, hidden, hidden)
-        self.slot_of_bias = parameter(slots, hidden)
-        self.slot = {name: number for number, name in enumerate(recipe.slots)}
-        self.slot_of = {f"{name}_of": number for name, number in self.slot.items()}
-        others = [r.name for r in self.relations if r.name not in self.slot and r.name not in self.slot_of]
+        count = len(recipe.slots)
+        self.slot_weight = parameter(hidden, count, hidden)
+        self.slot_bias = parameter(count, hidden)
+        self.slot_of_weight = parameter(count, hidden, hidden)
+        self.slot_of_bias = parameter(count, hidden)
+        self.slots = recipe.slots
+        others = [each.name for each in self.relations if each.name.removesuffix("_of") not in self.slots]
         self.weight = nn.ParameterDict({name: parameter(hidden, hidden) for name in others})
         self.bias = nn.ParameterDict({name: parameter(hidden) for name in others})
         self.search_norm = nn.LayerNorm(hidden)
@@ -65,12 +64,12 @@ class RelationLayer(nn.Module):
 
     def parameters_of(self, relation: Relation) -> tuple[Tensor, Tensor]:
         """W_r and b_r, for messages as rows: h W_r + b_r."""
-        name = relation.name
-        if name in self.slot:
-            return self.slot_weight[:, self.slot[name]], self.slot_bias[self.slot[name]]
-        if name in self.slot_of:
-            return self.slot_of_weight[self.slot_of[name]], self.slot_of_bias[self.slot_of[name]]
-        return self.weight[name], self.bias[name]
+        if relation.name in self.weight:
+            return self.weight[relation.name], self.bias[relation.name]
+        slot = self.slots.index(relation.name.removesuffix("_of"))
+        if relation.source == "search":
+            return self.slot_weight[:, slot], self.slot_bias[slot]
+        return self.slot_of_weight[slot], self.slot_of_bias[slot]
 
     def forward(self, states: States, graph: Batch) -> States:
         """Synchronous update of all node types that hear a relation."""
@@ -227,6 +226,19 @@ class TraceNet(nn.Module):
             states["document"] = self.document.expand(graph.documents, -1)
         answers = take(self.answer_encoder(table, texts["answer"]), graph.candidate_answer)
         return answers + self.votes(graph.vote_features), states
+
+    def attention_weights(self, graph: Batch, table: Tensor) -> Tensor | None:
+        """[candidates, searches + evidence]: alpha of Eq. 7, mean over the heads; None if the net reads without it."""
+        if self.attention is None:
+            return None
+        answers, states = self.encode(graph, table)
+        states = self.propagate(states, graph)
+        if self.graph_readout is not None:
+            answers = self.graph_readout(answers, states, graph.contexts)
+        found = torch.zeros(len(answers), len(states["search"]) + len(states["evidence"]))
+        for context, _, weights in self.attention.weights(answers, states, graph.contexts):
+            found.index_put_((context.candidates.unsqueeze(1), context.nodes), weights.mean(1), accumulate=True)
+        return found
 
     def propagate(self, states: States, graph: Batch) -> States:
         """L layers of relation-specific messages; answers take no part."""

@@ -6,10 +6,8 @@ row of them. No torch: what does not train or score can read them.
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from types import MappingProxyType
 from typing import Any, Literal, NamedTuple
 
-from tracerank.errors import UsageError
 from tracerank.pools.pool import PAPER_K
 from tracerank.pools.types import BROWSING, WEBQA, RetentionRule
 from tracerank.pools.urls import DEFAULT, OFFICIAL, UrlRules
@@ -103,44 +101,32 @@ BROWSING_RECIPE = GraphRecipe(
     documents="pool",
     needs_evidence=False,
 )
-RECIPES: Mapping[str, GraphRecipe] = MappingProxyType({WEBQA: WEBQA_RECIPE, BROWSING: BROWSING_RECIPE})
-OFFICIAL_RECIPES: Mapping[str, GraphRecipe] = MappingProxyType(
-    {
-        WEBQA: replace(WEBQA_RECIPE, answer_text="first_of_group", source_rules="official"),
-        BROWSING: replace(BROWSING_RECIPE, source_rules="official"),
-    }
-)
+RECIPES: Mapping[str, GraphRecipe] = {WEBQA: WEBQA_RECIPE, BROWSING: BROWSING_RECIPE}
+OFFICIAL_RECIPES: Mapping[str, GraphRecipe] = {
+    WEBQA: replace(WEBQA_RECIPE, answer_text="first_of_group", source_rules="official"),
+    BROWSING: replace(BROWSING_RECIPE, source_rules="official"),
+}
 """What the official release does where it differs from the paper; listed in docs/paper.md."""
 
-
-def _controls(recipe: GraphRecipe, links: Mapping[str, Mapping[str, Any]]) -> Mapping[str, GraphRecipe]:
-    merged = {
-        "merge evidence": {"merge_evidence": True},
-        "merge answers": {"merge_answers": True},
-        "merge both": {"merge_evidence": True, "merge_answers": True},
-    }
-    return MappingProxyType({name: replace(recipe, **changes) for name, changes in {**links, **merged}.items()})
-
-
-CONTROLS: Mapping[str, Mapping[str, GraphRecipe]] = MappingProxyType(
-    {
-        WEBQA: _controls(
-            WEBQA_RECIPE,
-            {"no cross-rollout": {"content_links": ("within",)}, "no content links": {"content_links": ()}},
-        ),
-        BROWSING: _controls(
-            BROWSING_RECIPE,
-            {
-                "no cross-rollout": {"documents": "rollout"},
-                "no Doc or content links": {"documents": "none"},
-                "content links only": {"documents": "none", "content_links": ("within", "cross")},
-                "Doc and content links": {"content_links": ("within", "cross")},
-            },
-        ),
-    }
-)
+_MERGED: Mapping[str, Mapping[str, Any]] = {
+    "merge evidence": {"merge_evidence": True},
+    "merge answers": {"merge_answers": True},
+    "merge both": {"merge_evidence": True, "merge_answers": True},
+}
+_LINKS: Mapping[str, Mapping[str, Mapping[str, Any]]] = {
+    WEBQA: {"no cross-rollout": {"content_links": ("within",)}, "no content links": {"content_links": ()}},
+    BROWSING: {
+        "no cross-rollout": {"documents": "rollout"},
+        "no Doc or content links": {"documents": "none"},
+        "content links only": {"documents": "none", "content_links": ("within", "cross")},
+        "Doc and content links": {"content_links": ("within", "cross")},
+    },
+}
+CONTROLS: Mapping[str, Mapping[str, GraphRecipe]] = {
+    setting: {name: replace(RECIPES[setting], **changes) for name, changes in {**links, **_MERGED}.items()}
+    for setting, links in _LINKS.items()
+}
 """The graph controls of Tables 3 and B.1; readout and training controls are variants of the net."""
-
 
 MAX_LAYERS = 64
 """Far above any useful network."""
@@ -193,31 +179,16 @@ class TrainingPlan:
     while texts are memorised; much more than 1 lets the selector start from the vote."""
     seed: int = 42
 
-    def __post_init__(self) -> None:
-        if self.vote_rate <= 0:
-            raise ValueError(f"vote_rate must be positive, got {self.vote_rate}")
-
 
 @dataclass(frozen=True, slots=True)
 class SearchSetting:
     """Everything that the paper chooses per search setting."""
 
-    name: str
     recipe: GraphRecipe
     plan: TrainingPlan
 
 
-_PLANS = {
-    WEBQA: TrainingPlan(batch_pools=256, listwise_mixed_only=False, mixed_among="samples"),
-    BROWSING: TrainingPlan(batch_pools=4, listwise_mixed_only=True, mixed_among="retained"),
+SETTINGS: Mapping[str, SearchSetting] = {
+    WEBQA: SearchSetting(WEBQA_RECIPE, TrainingPlan(256, listwise_mixed_only=False, mixed_among="samples")),
+    BROWSING: SearchSetting(BROWSING_RECIPE, TrainingPlan(4, listwise_mixed_only=True, mixed_among="retained")),
 }
-SETTINGS: Mapping[str, SearchSetting] = MappingProxyType(
-    {name: SearchSetting(name, RECIPES[name], plan) for name, plan in _PLANS.items()}
-)
-
-
-def setting_named(name: str) -> SearchSetting:
-    """The setting of this name."""
-    if name not in SETTINGS:
-        raise UsageError(f"no search setting is called {name!r}; choose one of {', '.join(SETTINGS)}")
-    return SETTINGS[name]

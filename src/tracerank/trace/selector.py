@@ -1,9 +1,11 @@
 """TRACE as a method: scores every retained rollout of a pool and returns the best existing answer."""
 
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
 from pathlib import Path
 from typing import Self
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -14,12 +16,11 @@ from tracerank.pools.documents import link_documents
 from tracerank.pools.pool import Pool
 from tracerank.trace.batch import collate
 from tracerank.trace.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
-from tracerank.trace.explain import read_weights
 from tracerank.trace.graph import Columns, PoolGraph, build_graph
 from tracerank.trace.net import TraceNet
 from tracerank.trace.official import load_official
 from tracerank.votes.base import Decision
-from tracerank.votes.explanation import Explanation, explain
+from tracerank.votes.explanation import Explanation, ReadWeights, explain
 from tracerank.votes.folders import folder_of, selector_kind
 from tracerank.votes.selector import EmbedderChoice, Selector, check_finite
 
@@ -115,14 +116,9 @@ def check_encoder(wanted: EncoderIdentity, embedder: Embedder) -> None:
         f"the checkpoint was trained on vectors of {wanted.name!r} ({wanted.width} wide), but the embedder is "
         f"{embedder.name!r} ({embedder.width} wide)"
     )
-    if embedder.width != wanted.width:
+    if embedder.width != wanted.width or not (wanted.reference_vectors or embedder.name == wanted.name):
         raise CheckpointError(f"{both}; use the same encoder or train again")
-    if not wanted.reference_vectors:
-        if embedder.name != wanted.name:
-            raise CheckpointError(f"{both}; use the same encoder or train again")
-        return
-    found = agreement(wanted, embedder)
-    if found < AGREEMENT:
+    if wanted.reference_vectors and (found := agreement(wanted, embedder)) < AGREEMENT:
         raise CheckpointError(
             f"{both}, and their vectors disagree: cosine {found:.3f} on the reference texts, {AGREEMENT} is needed; "
             "use the same encoder or train again"
@@ -135,6 +131,35 @@ def embedded(graphs: Sequence[PoolGraph], embedder: Embedder) -> tuple[list[Colu
     checked = check_vectors(embedder.embed(texts), len(texts), embedder.width, embedder.name, texts)
     rows = {text: row for row, text in enumerate(texts)}
     return [graph.located(rows) for graph in graphs], torch.from_numpy(checked)
+
+
+def read_weights(net: TraceNet, graph: PoolGraph, columns: Columns, table: Tensor) -> dict[int, ReadWeights] | None:
+    """How the attention of each rollout's answer is spread, by sample id; None if the net reads without attention.
+
+    Weights show where an answer looked, not what would have changed its score.
+    """
+    with torch.inference_mode():
+        weights = net.attention_weights(collate([columns], net.recipe), table)
+    if weights is None:
+        return None
+    read = weights.numpy()
+    of_search = columns["rollout_candidate"][columns["search_rollout"]]
+    of_evidence = of_search[columns["evidence_search"]]
+    searches, occurrences = len(of_search), len(of_evidence)
+    node = searches + (columns["evidence_content"] if net.recipe.merge_evidence else np.arange(occurrences))
+    # Merged evidence gives its weight to its occurrences in equal parts.
+    times = np.zeros_like(read)
+    np.add.at(times, (of_evidence, node), 1)
+    on_searches = iter(read[of_search, np.arange(searches)].tolist())
+    on_evidence = iter((read[of_evidence, node] / times[of_evidence, node]).tolist())
+    found = {}
+    for rollout in graph.retained.kept:
+        is_node = [bool(search.evidence) or net.recipe.keeps_bare_searches for search in rollout.searches]
+        found[rollout.sample_id] = ReadWeights(
+            tuple(next(on_searches) if here else None for here in is_node),
+            tuple(tuple(islice(on_evidence, len(search.evidence))) for search in rollout.searches),
+        )
+    return found
 
 
 def _decision(pool: Pool, graph: PoolGraph, scores: Sequence[float]) -> Decision:

@@ -6,7 +6,7 @@ keeps the weights, the optimiser and the position, and what dropout draws depend
 
 import json
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -15,7 +15,6 @@ import numpy as np
 import torch
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import load_file, save_file
-from torch import Tensor
 
 from tracerank.errors import TrainingError, UsageError
 from tracerank.trace.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
@@ -32,22 +31,6 @@ SAVE_SECONDS = 60.0
 
 OnStep = Callable[[float], object]
 """Called after each step with its loss."""
-
-
-@dataclass(frozen=True, slots=True)
-class Validation:
-    """Held-out figures of one epoch."""
-
-    accuracy: float
-    f1: float
-
-
-@dataclass(frozen=True, slots=True)
-class Start:
-    """Where a second stage begins: given weights, and the prefix of the parameters that still learn."""
-
-    weights: Mapping[str, Tensor]
-    learns: str
 
 
 @dataclass(slots=True)
@@ -71,13 +54,10 @@ class Position:
 def device_named(name: str) -> torch.device:
     """The device of ``--device``: cpu, cuda or cuda:1."""
     try:
-        device = torch.device(name)
-        torch.zeros(1, device=device)
+        return torch.zeros(1, device=name).device
     except (RuntimeError, AssertionError):
-        raise UsageError(
-            f"--device {name}: torch cannot use it on this machine; leave it out to train on cpu"
-        ) from None
-    return device
+        message = f"--device {name}: torch cannot use it on this machine; leave it out to train on cpu"
+        raise UsageError(message) from None
 
 
 def train(
@@ -87,10 +67,8 @@ def train(
     plan: TrainingPlan,
     out: str | Path,
     *,
-    start: Start | None = None,
     device: torch.device | str = "cpu",
     on_step: OnStep = lambda loss: None,
-    save_seconds: float = SAVE_SECONDS,
 ) -> Checkpoint:
     """Train, or resume training, and write the best epoch's checkpoint to ``out``."""
     learn, held_out = examples.train(), examples.validation()
@@ -99,34 +77,21 @@ def train(
             f"training needs pools with right and wrong answers on both sides of the 95/5 split, found {len(learn)} "
             f"to learn from and {len(held_out)} held out; add labelled questions"
         )
-    device = torch.device(device)
+    device, below = torch.device(device), None
+    if config.readout == "two_stage":  # the graph readout is trained first, then frozen beneath a residual attention
+        first, stage = replace(config, readout="graph"), Path(out) / "stage-1"
+        below = train(examples, first, recipe, plan, stage, device=device, on_step=on_step).net
     with torch.random.fork_rng(devices=[device] if device.type == "cuda" else []):
         torch.manual_seed(plan.seed)
         net = TraceNet(config, recipe)
-        if start is not None:
-            net.load_state_dict(start.weights, strict=False)
+        if below is not None:
+            net.load_state_dict(below.state_dict(), strict=False)
             for name, parameter in net.named_parameters():
-                parameter.requires_grad_(name.startswith(start.learns))
+                parameter.requires_grad_(name.startswith("attention."))
         run = _Run(examples, net.to(device), plan, Path(out))
         while len(run.position.epochs) < plan.epochs:
-            run.epoch(on_step, save_seconds)
+            run.epoch(on_step)
     return run.finished()
-
-
-def train_two_stages(
-    examples: ExampleSet,
-    config: NetConfig,
-    recipe: GraphRecipe,
-    plan: TrainingPlan,
-    out: str | Path,
-    *,
-    on_step: OnStep = lambda loss: None,
-) -> Checkpoint:
-    """Control: the graph readout is trained first, then frozen beneath a residual attention that starts at zero."""
-    stage = Path(out) / "stage-1"
-    first = train(examples, replace(config, readout="graph"), recipe, plan, stage, on_step=on_step)
-    start = Start(first.net.state_dict(), "attention.")
-    return train(examples, replace(config, readout="two_stage"), recipe, plan, out, start=start, on_step=on_step)
 
 
 class _Run:
@@ -155,15 +120,14 @@ class _Run:
 
     def _optimizer(self) -> torch.optim.AdamW:
         """AdamW as the paper has it, with a learning rate of their own for the weights of the vote features."""
-        plan, groups = self.plan, []
-        for factor, is_vote in ((1.0, False), (plan.vote_rate, True)):
-            params = [each for name, each in self.learned.items() if name.startswith("votes.") == is_vote]
-            # Decay is a share of the rate: kept as it was.
-            rate, decay = plan.learning_rate * factor, plan.weight_decay / factor
-            groups.append({"params": params, "lr": rate, "weight_decay": decay})
-        return torch.optim.AdamW([group for group in groups if group["params"]], fused=True)
+        rate, decay, factor = self.plan.learning_rate, self.plan.weight_decay, self.plan.vote_rate
+        votes = [each for name, each in self.learned.items() if name.startswith("votes.")]
+        others = [each for name, each in self.learned.items() if not name.startswith("votes.")]
+        # Decay is a share of the rate: kept as it was.
+        own: dict[str, Any] = {"params": votes, "lr": rate * factor, "weight_decay": decay / factor}
+        return torch.optim.AdamW([{"params": others}, own], lr=rate, weight_decay=decay, fused=True)
 
-    def epoch(self, on_step: OnStep, save_seconds: float) -> None:
+    def epoch(self, on_step: OnStep) -> None:
         """The remaining steps of an epoch, and its validation."""
         done, plan, saved_at = self.position, self.plan, time.monotonic()
         order = np.random.default_rng((plan.seed, len(done.epochs))).permutation(self.learn)
@@ -171,11 +135,11 @@ class _Run:
             loss = self._step(order[done.step * plan.batch_pools :][: plan.batch_pools])
             done.step, done.loss_sum = done.step + 1, done.loss_sum + loss
             on_step(loss)
-            if time.monotonic() - saved_at > save_seconds:
+            if time.monotonic() - saved_at > SAVE_SECONDS:
                 self._save()
                 saved_at = time.monotonic()
-        figures = asdict(validate(self.net, self.examples, self.held_out))
-        done.epochs.append({"loss": done.loss_sum / self.steps, **figures})
+        accuracy, f1 = validate(self.net, self.examples, self.held_out)
+        done.epochs.append({"loss": done.loss_sum / self.steps, "accuracy": accuracy, "f1": f1})
         done.step, done.loss_sum = 0, 0.0
         if done.best == len(done.epochs) - 1:
             save_checkpoint(Checkpoint(self.net, self.examples.encoder, self._summary()), self.out)
@@ -188,13 +152,12 @@ class _Run:
         with self.device:
             blocks = [self.examples.block(part, self.net.recipe) for part in parts]
         rule, weight = self.plan.listwise_mixed_only, self.positive_weight
-        counts = [term_counts(each.labels, each.graph.candidate_pool, each.graph.pools, rule) for each in blocks]
-        over = torch.stack(counts).sum(0)
+        answers = [(each.labels, each.graph.candidate_pool, each.graph.pools) for each in blocks]
+        over = torch.stack([term_counts(*each, rule) for each in answers]).sum(0)
         total = 0.0
-        for number, block in enumerate(blocks):
+        for number, (block, (labels, pool, pools)) in enumerate(zip(blocks, answers, strict=True)):
             self._seed(number)
-            scores, graph = self.net(block.graph, self.examples.table), block.graph
-            loss = selection_loss(scores, block.labels, graph.candidate_pool, graph.pools, weight, rule, over)
+            loss = selection_loss(self.net(block.graph, self.examples.table), labels, pool, pools, weight, rule, over)
             loss.backward()  # type: ignore[no-untyped-call]
             total += float(loss.detach())
         if not np.isfinite(total):
@@ -253,17 +216,17 @@ class _Run:
         return checkpoint
 
 
-def validate(net: TraceNet, examples: ExampleSet, numbers: Longs) -> Validation:
-    """Accuracy and F1 of the best-scored candidate over the examples."""
+def validate(net: TraceNet, examples: ExampleSet, numbers: Longs) -> tuple[float, float]:
+    """Accuracy and mean F1 of the best-scored candidates of some examples."""
     net.eval()
-    right = f1 = 0.0
+    right, f1 = 0, 0.0
     for at in range(0, len(numbers), BLOCK_POOLS):
         with torch.inference_mode(), net.log_scale.device:
             block = examples.block(numbers[at : at + BLOCK_POOLS], net.recipe)
             scores = net(block.graph, examples.table)
-        columns = (each.split(block.graph.candidates) for each in (scores, block.labels, block.f1))
-        for own, labels, own_f1 in zip(*columns, strict=True):
+        by_pool = (each.split(block.graph.candidates) for each in (scores, block.labels, block.f1))
+        for own, labels, own_f1 in zip(*by_pool, strict=True):
             best = int(own.argmax())
-            right += float(labels[best] > 0.5)
+            right += int(labels[best] > 0.5)
             f1 += float(own_f1[best])
-    return Validation(right / len(numbers), f1 / len(numbers))
+    return right / len(numbers), f1 / len(numbers)

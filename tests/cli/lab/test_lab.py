@@ -10,12 +10,12 @@ import pytest
 
 from tests.cli.conftest import Run, error_of, json_lines
 from tests.worlds import generate_pools
+from tracerank.lab.sharing import graph_statistics
 from tracerank.lab.worlds.presets import PAPER, iter_world
 from tracerank.pools.canonical import write_pools
 from tracerank.pools.pool import Pool
 from tracerank.readers import read_pools
 from tracerank.trace.recipe import RECIPES
-from tracerank.trace.stats import graph_statistics
 
 # stats
 

@@ -55,10 +55,10 @@ def ablate(
     """
     from tracerank.embedding.load import load_embedder
     from tracerank.fitting.ablation import Ablation, variants_named
-    from tracerank.trace.recipe import setting_named
+    from tracerank.trace.recipe import SETTINGS
 
     chosen = variants_named(setting, variants)
-    plan = replace(setting_named(setting).plan, **{name: one for name, one in given.items() if one is not None})
+    plan = replace(SETTINGS[setting].plan, **{name: one for name, one in given.items() if one is not None})
     net = {} if hidden is None else {"hidden": hidden, "feed_forward": 4 * hidden}
     source = {"setting": setting, "files": fingerprint(inputs.files), "test": fingerprint(test)}
     with inputs.opened("reading", test) as (pools, _, problems):

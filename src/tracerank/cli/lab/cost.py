@@ -37,7 +37,7 @@ def cost(
     from tracerank.evaluation.stage_times import measure_selector
 
     k = inputs.k or PAPER_K
-    with inputs.opened("loading") as (_, progress, problems):
+    with inputs.opened("measuring") as (_, _, problems):
         reports: Iterator[Report] = chain([problems], repeat(lambda problem: None))  # problems are shown once
         measured = measure_selector(
             method,
@@ -45,7 +45,6 @@ def cost(
             limit,
             passes,
             encoder=options.encoder,
-            on_loaded=lambda: progress.describe("measuring"),
         )
     total = sum(measured.seconds.values())
     seconds = {**measured.seconds, "total": total}

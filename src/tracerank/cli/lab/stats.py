@@ -11,7 +11,7 @@ from tracerank.cli.terminal import print_json, print_table
 from tracerank.pools.types import BROWSING, WEBQA
 
 if TYPE_CHECKING:
-    from tracerank.trace.stats import GraphStatistics
+    from tracerank.lab.sharing import GraphStatistics
 
 
 @click.command(epilog=opt.example("tracerank lab stats pools.jsonl -k 16"))
@@ -24,11 +24,11 @@ def stats(setting: str | None, inputs: Inputs, as_json: bool) -> None:
     Groups are contents or documents that at least two rollouts saw; pairs are occurrences of one group in different
     rollouts; overlap is the Jaccard similarity of two rollouts' retrieved sets. Means are over question graphs.
     """
+    from tracerank.lab.sharing import graph_statistics, of_one_setting
     from tracerank.trace.recipe import RECIPES
-    from tracerank.trace.stats import graph_statistics, shared_setting
 
     with inputs.opened("counting") as (pools, _, _):
-        name, pools = shared_setting(pools) if setting is None else (setting, pools)
+        name, pools = of_one_setting(pools) if setting is None else (setting, pools)
         statistics = graph_statistics(pools, RECIPES[name])
     if as_json:
         print_json({"setting": name, "k": inputs.k, **asdict(statistics)}, indent=2)

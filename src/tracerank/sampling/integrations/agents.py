@@ -90,7 +90,8 @@ def dspy_agent(
             prediction = attempt(**{question: asked})
         text = _text(prediction.get(answer))
         calls = [call for calls in tracker.usage_data.values() for call in calls]
-        return AgentRun(_dspy_record(prediction, text), text, _total(calls, "prompt_tokens", "completion_tokens"))
+        record = {"question": asked, "trajectory": prediction.get("trajectory"), "answer": text}  # ReAct's; else None
+        return AgentRun(record, text, _total(calls, "prompt_tokens", "completion_tokens"))
 
     return run
 
@@ -108,23 +109,6 @@ def _varied(dspy: Any, module: Any, number: int, temperature: float) -> Iterator
         predictor.lm = own(predictor.lm)
     with dspy.context(lm=own(dspy.settings.lm)):
         yield copied
-
-
-def _dspy_record(prediction: Any, answer: str | None) -> dict[str, Any]:
-    """The prediction as chat messages, if it has ReAct's trajectory; otherwise its answer alone."""
-    trajectory = prediction.get("trajectory")
-    if not isinstance(trajectory, Mapping):
-        return {"answer": answer, "searches": []}
-    messages: list[dict[str, Any]] = [{"role": "user", "content": ""}]
-    turn = 0
-    while (name := trajectory.get(f"tool_name_{turn}")) is not None:
-        if name != "finish":
-            call = {"id": f"call-{turn}", "function": {"name": name, "arguments": trajectory.get(f"tool_args_{turn}")}}
-            messages.append({"role": "assistant", "content": "", "tool_calls": [call]})
-            returned = trajectory.get(f"observation_{turn}")
-            messages.append({"role": "tool", "tool_call_id": call["id"], "name": name, "content": returned})
-        turn += 1
-    return {"messages": [*messages, {"role": "assistant", "content": answer or ""}]}
 
 
 def _text(value: object) -> str | None:

@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 from tests.builders import batch_of
 from tests.edges import listed_edges
 from tracerank.errors import UsageError
+from tracerank.lab.sharing import IDENTICAL_CONTENT, SAME_DOCUMENT, graph_statistics, of_one_setting
 from tracerank.pools.pool import UNREADABLE, Pool
 from tracerank.pools.types import BROWSING, WEBQA, Document, Evidence, Question, Rollout, Search
 from tracerank.trace.recipe import BROWSING_RECIPE, CONTROLS, RECIPES, WEBQA_RECIPE, GraphRecipe
-from tracerank.trace.stats import IDENTICAL_CONTENT, SAME_DOCUMENT, graph_statistics, shared_setting
 
 
 def webqa_pool(*rollouts: list[str], name: str = "q") -> Pool:
@@ -54,9 +54,7 @@ def test_pairs_are_unordered_and_leave_out_repetitions_within_a_rollout() -> Non
     pool = webqa_pool(["ab", "a"], ["ac"], ["abd"])
     statistics = graph_statistics([pool], WEBQA_RECIPE)
     content = statistics.sharing[IDENTICAL_CONTENT]
-    assert (content.groups_mean, content.pairs_mean, content.pairs_total) == (2, 6, 6)
-    assert content.within_edges_mean == 2
-    assert content.graphs_share == 1
+    assert (content.groups_mean, content.pairs_mean, content.graphs_share) == (2, 6, 1)
     assert (statistics.questions, statistics.retained, statistics.searches, statistics.occurrences) == (1, 3, 4, 8)
 
 
@@ -99,8 +97,8 @@ def test_documents_link_different_passages_of_one_source() -> None:
     )
     statistics = graph_statistics([pool], BROWSING_RECIPE)
     document, content = statistics.sharing[SAME_DOCUMENT], statistics.sharing[IDENTICAL_CONTENT]
-    assert (document.groups_mean, document.pairs_total) == (1, 4)
-    assert (content.groups_mean, content.pairs_total) == (2, 2)  # p and r; r stands in two documents
+    assert (document.groups_mean, document.pairs_mean) == (1, 4)
+    assert (content.groups_mean, content.pairs_mean) == (2, 2)  # p and r; r stands in two documents
     assert statistics.differing_content == pytest.approx(3 / 4)
     assert document.overlap_mean == pytest.approx(1 / 3)
     edges = {name.split("|")[1]: mean for name, mean in statistics.edges_mean.items()}
@@ -130,7 +128,7 @@ def test_dropped_rollouts_are_counted_by_reason_and_take_no_part() -> None:
     statistics = graph_statistics([pool], WEBQA_RECIPE)
     assert statistics.dropped == {UNREADABLE: 2, "no answer": 1, "no evidence (WebQA rule)": 1}
     assert (statistics.rollouts, statistics.retained) == (5, 1)
-    assert statistics.sharing[IDENTICAL_CONTENT].pairs_total == 0
+    assert statistics.sharing[IDENTICAL_CONTENT].pairs_mean == 0
 
 
 def test_an_empty_pool_is_a_graph_with_zero_of_everything() -> None:
@@ -183,28 +181,24 @@ def test_sharing_equals_a_comparison_of_every_pair(rollouts: list[list[list[Evid
     crossing = [pair for one, other in itertools.combinations(seen, 2) for pair in itertools.product(one, other)]
     statistics = graph_statistics([pool], recipe)
     content = statistics.sharing[IDENTICAL_CONTENT]
-    assert content.pairs_total == sum(a.text == b.text for a, b in crossing)
+    assert content.pairs_mean == sum(a.text == b.text for a, b in crossing)
     sets = [{e.text for e in evidence} for evidence in seen]
     overlaps = [len(a & b) / max(len(a | b), 1) for a, b in itertools.combinations(sets, 2)]
     assert content.overlap_mean == (pytest.approx(np.mean(overlaps)) if overlaps else None)
     if recipe.documents == "pool":
         same = [(a, b) for a, b in crossing if a.document is not None and a.document == b.document]
-        assert statistics.sharing[SAME_DOCUMENT].pairs_total == len(same)
+        assert statistics.sharing[SAME_DOCUMENT].pairs_mean == len(same)
         differing = pytest.approx(np.mean([a.text != b.text for a, b in same])) if same else None
         assert statistics.differing_content == differing
 
 
-def test_the_first_pool_that_can_be_read_settles_the_setting_and_none_is_lost() -> None:
+def test_pools_of_another_setting_are_refused_when_they_are_met_but_unreadable_ones_have_none() -> None:
     broken = Pool.of(Question("0", "?"), [Rollout(0, None, problem="broken", setting=BROWSING)])
-    name, pools = shared_setting(iter([broken, webqa_pool(["a"]), broken]))
+    name, pools = of_one_setting(iter([webqa_pool(["a"]), broken, webqa_pool(["a"])]))
     assert (name, [len(pool) for pool in pools]) == (WEBQA, [1, 1, 1])
-
-
-def test_pools_of_two_settings_are_refused_when_they_meet_and_none_at_all_at_once() -> None:
     other = Pool.of(Question("1", "?"), [Rollout(0, "x", setting=BROWSING)])
-    _, pools = shared_setting([webqa_pool(["a"]), other])
-    assert next(pools).setting == WEBQA
-    with pytest.raises(UsageError, match="question '1' has browsing rollouts, those before it webqa"):
-        next(pools)
+    _, pools = of_one_setting([webqa_pool(["a"]), other])
+    with pytest.raises(UsageError, match="question '1' has browsing rollouts, others webqa"):
+        list(pools)
     with pytest.raises(UsageError, match="no pools"):
-        shared_setting([])
+        of_one_setting([])

@@ -6,13 +6,14 @@ Pairs are counted from group sizes, graph by graph; the quadratic number of same
 from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain, combinations
+from itertools import combinations
 from statistics import fmean
 from typing import NamedTuple
 
 import numpy as np
 
 from tracerank.errors import UsageError
+from tracerank.fitting.train import guess_setting
 from tracerank.pools.pool import Pool, drop_reasons
 from tracerank.trace.batch import collate
 from tracerank.trace.graph import build_graph
@@ -33,11 +34,8 @@ class Sharing:
     """Unordered pairs of occurrences of one group in different rollouts."""
     pairs_median: float
     pairs_p90: float
-    pairs_total: int
     graphs_share: float
     """Share of graphs with at least one such pair, between 0 and 1."""
-    within_edges_mean: float
-    """Ordered pairs of occurrences of one group in the same rollout."""
     overlap_mean: float | None
     """Jaccard similarity of two rollouts' retrieved sets (App. E); None: no question has two retained rollouts."""
 
@@ -97,61 +95,47 @@ def graph_statistics(pools: Iterable[Pool], recipe: GraphRecipe) -> GraphStatist
     )
 
 
-def shared_setting(pools: Iterable[Pool]) -> tuple[str, Iterator[Pool]]:
-    """The setting of the first readable pool, and all the pools, which must agree: one recipe counts them."""
-    stream = iter(pools)
-    early = []
-    for pool in stream:
-        early.append(pool)
-        if _shows_setting(pool):
-            break
-    if not early:
-        raise UsageError("no pools, so no search setting: give some")
-    name = early[-1].setting
-    return name, _agreeing(chain(early, stream), name)
+def of_one_setting(pools: Iterable[Pool]) -> tuple[str, Iterator[Pool]]:
+    """The pools and their setting, on which they must agree: one recipe counts them."""
+    name, stream = guess_setting(pools)
 
+    def checked() -> Iterator[Pool]:
+        for pool in stream:
+            if pool.setting != name and any(rollout.problem is None for rollout in pool.rollouts):
+                raise UsageError(
+                    f"question {pool.question.id!r} has {pool.setting} rollouts, others {name}; "
+                    "count them apart, or choose with --setting"
+                )
+            yield pool
 
-def _agreeing(pools: Iterable[Pool], name: str) -> Iterator[Pool]:
-    for pool in pools:
-        if _shows_setting(pool) and pool.setting != name:
-            raise UsageError(
-                f"question {pool.question.id!r} has {pool.setting} rollouts, those before it {name}; "
-                "count them apart, or choose with --setting"
-            )
-        yield pool
-
-
-def _shows_setting(pool: Pool) -> bool:
-    return any(rollout.problem is None for rollout in pool.rollouts)
+    return name, checked()
 
 
 class _Counts(NamedTuple):
-    """One graph by one matching rule: shared groups, cross-rollout pairs and ordered within-rollout pairs."""
+    """One graph by one matching rule: shared groups, and pairs of occurrences in different rollouts."""
 
     groups: int
     pairs: int
-    within: int
     overlap: float | None
 
 
 def _count(groups: Sequence[Hashable], rollout: Sequence[int], rollouts: int) -> _Counts:
     """Counts from n_gr, the occurrences of group g in rollout r."""
     cells = Counter(zip(groups, rollout, strict=True))
-    squares = sum(count**2 for count in cells.values())
     saw: list[set[Hashable]] = [set() for _ in range(rollouts)]
     for group, number in cells:
         saw[number].add(group)
     overlaps = [len(one & other) / max(len(one | other), 1) for one, other in combinations(saw, 2)]
     return _Counts(
         groups=sum(count > 1 for count in Counter(group for group, _ in cells).values()),
-        pairs=(sum(count**2 for count in Counter(groups).values()) - squares) // 2,  # sum over r < s of n_gr n_gs
-        within=squares - len(groups),
+        # The sum over rollouts r < s of n_gr n_gs.
+        pairs=(sum(n**2 for n in Counter(groups).values()) - sum(n**2 for n in cells.values())) // 2,
         overlap=fmean(overlaps) if overlaps else None,
     )
 
 
 def _sharing(counts: Sequence[_Counts]) -> Sharing:
-    groups, pairs, within, overlap = zip(*counts, strict=True)
+    groups, pairs, overlap = zip(*counts, strict=True)
     overlaps = [each for each in overlap if each is not None]
     median, p90 = np.percentile(pairs, (50, 90))
     return Sharing(
@@ -159,8 +143,6 @@ def _sharing(counts: Sequence[_Counts]) -> Sharing:
         pairs_mean=fmean(pairs),
         pairs_median=float(median),
         pairs_p90=float(p90),
-        pairs_total=sum(pairs),
         graphs_share=fmean(each > 0 for each in pairs),
-        within_edges_mean=fmean(within),
         overlap_mean=fmean(overlaps) if overlaps else None,
     )
