@@ -76,7 +76,7 @@ def test_where_every_rollout_abstains_the_first_is_returned() -> None:
 def test_a_saved_selector_decides_as_before(tmp_path: Path) -> None:
     selector = EvidenceSelector.load(folder_of(SHIPPED))
     selector.save(tmp_path)
-    assert load_selector(tmp_path).decide(norway()) == selector.decide(norway()) == load_selector().decide(norway())
+    assert load_selector(tmp_path).decide(norway()) == load_selector().decide(norway())
     assert EvidenceSelector.load(tmp_path).training == selector.training
 
 
