@@ -94,6 +94,7 @@ def test_another_configuration_in_the_same_folder_is_refused(run: Run, world: Pa
     run("evaluate", world, "-k", "2", "-o", tmp_path / "e")
     for other in (("-k", "3"), ("--labels", "em"), ("--seed", "1"), ("--method", "single")):
         assert "other" in error_of(run("evaluate", world, "-k", "2", "-o", tmp_path / "e", *other))
+    assert "--stopping" in error_of(run("evaluate", world, "--orders", "2"))
     assert run("evaluate", world, "-o", tmp_path / "e", "-k", "3", "--force").exit_code == 0
 
 

@@ -62,6 +62,7 @@ def test_pools_that_do_not_suffice_end_in_one_line(run: Run, labelled: Path, tmp
     write_pools(tmp_path / "few.jsonl", generate_pools(2, seed=5, k=6))
     assert "too few" in error_of(run("fit", tmp_path / "few.jsonl", "-o", tmp_path / "mine"))
     assert "-o FOLDER" in error_of(run("fit", labelled))
+    assert "--only" in error_of(run("fit", labelled, "-o", tmp_path / "mine", "--method", "majority"))
 
 
 def test_only_the_confidence_changes(run: Run, labelled: Path, others: Path, tmp_path: Path) -> None:

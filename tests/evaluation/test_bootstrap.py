@@ -30,14 +30,6 @@ def test_missing_values_are_left_out_of_their_column_only() -> None:
     assert np.isnan(intervals(np.full((5, 1), np.nan), resamples=50).low).all()
 
 
-def test_many_questions_in_blocks_give_what_one_block_gives(monkeypatch: pytest.MonkeyPatch) -> None:
-    values = np.random.default_rng(1).random((50, 3))
-    whole = intervals(values, seed=4, resamples=3000)
-    monkeypatch.setattr("tracerank.evaluation.bootstrap._CELLS", 50 * 7)
-    parts = intervals(values, seed=4, resamples=3000)
-    assert np.allclose(whole.low, parts.low, atol=5e-3)
-
-
 @pytest.mark.parametrize(("wins", "losses"), [(5, 0), (9, 3), (4, 4), (1, 0)])
 def test_the_sign_test_is_the_exact_binomial(wins: int, losses: int) -> None:
     *counts, p = sign_test(np.array([1.0] * wins + [-1.0] * losses + [0.0] * 5 + [np.nan]))

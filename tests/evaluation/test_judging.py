@@ -8,7 +8,7 @@ from tests.builders import referenced
 from tests.scripted_chat import ScriptedChat, failed, in_turn, silent
 from tracerank.endpoints.chat import ChatReply
 from tracerank.endpoints.chat_cache import CachedChat
-from tracerank.evaluation.judging import ROOM, AnswerJudge, Verdict, verdict_by_rule, verdict_in
+from tracerank.evaluation.judging import AnswerJudge, Verdict, verdict_by_rule, verdict_in
 from tracerank.evaluation.labels import JUDGE, Labelling
 from tracerank.pools.correctness import correctness
 
@@ -57,18 +57,6 @@ def test_the_prompt_holds_question_references_and_answer_and_no_marks_of_others(
     assert all(verdict in message.content for verdict in Verdict)
 
 
-def test_exact_matches_are_not_asked_about_and_the_rest_once() -> None:
-    chat = grader(It="CORRECT", unknown="NOT_ATTEMPTED")
-    judge = AnswerJudge(chat)
-    labelling = Labelling(JUDGE, judge)
-    answers = ("paris", "It is Paris.", "It is Paris.", "Rome", "unknown to me", None)
-    [known] = labelling.pools([referenced(REFERENCES, *answers, question=QUESTION)])
-    assert [one.label for one in known.rollouts] == [1.0, 1.0, 1.0, 0.0, 0.0, None]
-    assert len(chat.conversations) == 3
-    assert judge.exact == 1
-    assert judge.record()["verdicts"] == {"CORRECT": 1, "INCORRECT": 1, "NOT_ATTEMPTED": 1}
-
-
 @pytest.mark.parametrize(
     ("said", "expected"),
     [
@@ -87,9 +75,14 @@ def test_the_rule_looks_at_the_short_answer_and_the_verdict_is_for_the_rest(
     assert verdict_by_rule(ChatReply(said), QUESTION, REFERENCES) is expected
 
 
-def test_agreement_with_our_rule_is_counted() -> None:
-    judge = AnswerJudge(grader(It="INCORRECT", Lutetia="CORRECT"))
-    judge.scores(QUESTION, ["It is Paris.", "Lutetia", "Rome", "Paris"], REFERENCES)
+def test_exact_matches_are_not_asked_about_and_agreement_with_the_rule_is_counted() -> None:
+    chat = grader(It="INCORRECT", Lutetia="CORRECT", unknown="NOT_ATTEMPTED")
+    judge = AnswerJudge(chat)
+    answers = ("It is Paris.", "Lutetia", "Lutetia", "unknown to me", "Paris", None)
+    [known] = Labelling(JUDGE, judge).pools([referenced(REFERENCES, *answers, question=QUESTION)])
+    assert [one.label for one in known.rollouts] == [0.0, 1.0, 1.0, 0.0, 1.0, None]
+    assert (len(chat.conversations), judge.exact) == (3, 1)
+    assert judge.record()["verdicts"] == {"CORRECT": 1, "INCORRECT": 1, "NOT_ATTEMPTED": 1}
     found = judge.record()["agreement_with_meaning"]
     assert (found["both_wrong"], found["one_right"], found["other_right"], found["total"]) == (1, 1, 1, 3)
     assert (
@@ -116,11 +109,3 @@ def test_after_a_failure_the_same_judge_can_be_asked_again_for_what_is_missing(t
     assert [one.label for known in labelling.pools(pools) for one in known.rollouts] == [0.0, None]
     assert [one.label for known in labelling.pools(pools) for one in known.rollouts] == [0.0, 0.0]
     assert chat.asked == 3  # Rome once, Oslo twice
-
-
-def test_a_small_context_cuts_reply_and_answer() -> None:
-    room = ROOM.within(1024)
-    assert (room.max_tokens, room.prompt_words) == (256, 256)
-    chat = in_turn("INCORRECT")
-    AnswerJudge(chat, room).verdict(QUESTION, REFERENCES, "word " * 1000)
-    assert "more words" in chat.conversations[0][0].content

@@ -4,11 +4,10 @@ from dataclasses import replace
 
 import pytest
 
-from tests.builders import pool, referenced
+from tests.builders import pool
 from tests.scripted_chat import in_turn
 from tracerank.answers.exact import token_f1
 from tracerank.errors import UsageError
-from tracerank.evaluation import labels as label_rules
 from tracerank.evaluation.evaluate import judge
 from tracerank.evaluation.judging import AnswerJudge
 from tracerank.evaluation.labels import (
@@ -81,20 +80,6 @@ def test_an_unknown_rule_names_the_known_ones() -> None:
         labelled(asked(), "vibes")
     with pytest.raises(UsageError, match="judge:URL#MODEL"):
         labelled(asked(), JUDGE)
-
-
-def test_a_distinct_answer_of_a_question_is_compared_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    seen: list[str] = []
-
-    def right(question: str, answer: str, references: object) -> bool:
-        seen.append(answer)
-        return True
-
-    monkeypatch.setattr(label_rules, "is_right", right)
-    labelling = Labelling(MEANING)
-    labelling.pool(referenced(("Paris",), "Rome", "Rome", "Oslo", None, "Rome"))
-    assert seen == ["Rome", "Oslo"]
-    assert labelling.answers == {MEANING: 4}
 
 
 def test_the_sentence_says_where_labels_came_from() -> None:

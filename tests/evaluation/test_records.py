@@ -103,16 +103,7 @@ def test_a_run_that_fails_before_its_first_record_leaves_nothing(tmp_path: Path)
     assert not (tmp_path / "new").exists()
 
 
-def test_facts_of_a_question_are_noted_once(tmp_path: Path) -> None:
-    pools = [pool("Paris", "Rome", None)]
-    interrupted(tmp_path, record(0))
-    for _ in range(2):
-        with RecordFolder(tmp_path, {"a": 1}) as target:
-            assert list(target.noting(pools, "b", fitted=pools)) == pools
-    assert read_evaluation(tmp_path).questions == (QuestionFacts.of(pools[0], "b", is_fitted=True),)
-
-
-def test_facts_hold_right_samples_and_drops() -> None:
+def test_facts_hold_right_samples() -> None:
     searches = pool("a").rollouts[0].searches
     rollouts = (Rollout(0, "x"), Rollout(1, None, problem="torn"), Rollout(2, "x", searches), Rollout(3, "y", searches))
     facts = QuestionFacts.of(Pool(Question("q", "?", ("x",), "nq"), rollouts))

@@ -25,7 +25,7 @@ def test_two_runs_under_one_name_stand_apart_by_their_folders(tmp_path: Path) ->
     scores = scores_of(one, other)
     assert scores.methods == ("single", "majority", "trace (small)", "trace (large)", "oracle")
     assert [scores.values(f"trace ({name})", 2)[0] for name in ("small", "large")] == [0.0, 1.0]
-    assert rows(cost_table(Figures.of(scores)))["trace (small)"][4] == 1.0
+    assert rows(cost_table(Figures.of(scores)))["trace (small)"][1] == 1.0
 
 
 def test_two_models_that_chose_the_same_are_two_runs_and_one_model_is_one(tmp_path: Path) -> None:

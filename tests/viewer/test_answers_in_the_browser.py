@@ -1,15 +1,7 @@
 """Answers as people read them: one row each, in the shape that they were written in, a click from their rollouts."""
 
-from dataclasses import replace
-from typing import Any
-
-import pytest
-
 from tests.builders import pool, pool_of, rollout
 from tests.viewer.pages import bridge_pool, voted
-from tracerank.viewer.question_data import question_data
-from tracerank.votes.base import Decision
-from tracerank.votes.explanation import Reason, explain_pool
 
 try:
     from playwright.sync_api import expect
@@ -37,28 +29,6 @@ def test_rollouts_of_one_answer_are_one_row_that_opens(open_page, keep) -> None:
     expect(page.locator(".lane[data-sample='2']")).to_be_focused()
 
 
-def with_reasons(*gains: float) -> dict[str, Any]:
-    made = pool("Paris", "Rome")
-    explained = explain_pool(made, Decision(made.question.id, "Paris", 0, {0: 0.6, 1: 0.4}))
-    reasons = tuple(Reason(f"r{gain}", f"what moved it by {gain}", gain) for gain in gains)
-    return question_data(made, replace(explained, reasons=reasons))
-
-
-def test_what_spoke_against_the_answer_points_to_the_left_in_another_colour(open_page) -> None:
-    page = open_page([with_reasons(0.8, -0.4)])
-    bars = [box.bounding_box() for box in page.locator(".respect .gain-bar").all()]
-    fills = [fill.bounding_box() for fill in page.locator(".respect .gain-bar > span").all()]
-    middles = [bar["x"] + bar["width"] / 2 for bar in bars]
-    assert fills[0]["x"] == pytest.approx(middles[0], abs=1)
-    assert fills[1]["x"] + fills[1]["width"] == pytest.approx(middles[1], abs=1)
-    assert fills[1]["width"] == pytest.approx(fills[0]["width"] / 2, abs=1)
-    colours = {
-        fill.evaluate("fill => getComputedStyle(fill).backgroundColor")
-        for fill in page.locator(".respect .gain-bar > span").all()
-    }
-    assert len(colours) == 2
-
-
 def test_code_keeps_its_lines_and_columns_and_is_no_heading(open_page, keep) -> None:
     width = 390
     made = pool_of(rollout(PROGRAM, label=1.0), rollout("Rome"), question=f"What does this print?\n\n{PROGRAM}")
@@ -66,10 +36,7 @@ def test_code_keeps_its_lines_and_columns_and_is_no_heading(open_page, keep) -> 
     shown = page.locator(".fact.is-selected .fact-value")
     expect(shown).to_have_class("fact-value is-code")
     assert shown.evaluate("box => box.textContent") == PROGRAM
-    style = shown.evaluate("box => [getComputedStyle(box).whiteSpace, getComputedStyle(box).fontFamily]")
-    assert style[0] == "pre"
-    assert "monospace" in style[1]
-    assert "monospace" in page.locator("h1").evaluate("box => getComputedStyle(box).fontFamily")
+    assert shown.evaluate("box => getComputedStyle(box).whiteSpace") == "pre"
     assert page.evaluate("() => document.querySelector('.main').scrollWidth") <= width
     keep(page)
 

@@ -43,15 +43,6 @@ def test_the_report_opens_quietly_in_any_width_and_colour(browser, keep, tmp_pat
     assert troubles == []
 
 
-def test_colours_can_be_chosen_without_a_script(browser, tmp_path) -> None:
-    page = opened(browser, written(tmp_path), [], color_scheme="light")
-    page.locator("#theme-dark").check()
-    assert brightness(page) < 60
-    page.locator("#theme-auto").check()
-    assert brightness(page) > 200
-    page.context.close()
-
-
 def test_the_dots_stand_where_the_figures_say(browser, tmp_path) -> None:
     pools = [asked(f"q{n}", "y", "x") for n in range(9)]  # the last rollout is always right, the first never
     page = opened(browser, written(tmp_path, pools), [], viewport={"width": 1280, "height": 900})

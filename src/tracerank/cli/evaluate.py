@@ -40,7 +40,7 @@ BUDGETS = ",".join(map(str, PAPER_BUDGETS))
     "--stopping",
     "Instead, replay the rollouts one after the other: what would each rule for stopping cost and bring?",
 )
-@opt.option("--orders N", "Random orders of every pool, for --stopping.", opt.COUNT, default=3)
+@opt.option("--orders N", "Random orders of every pool, for --stopping; 3 by default.", opt.COUNT)
 @opt.labels_option()
 @opt.split_option
 @opt.include_fitted_option
@@ -55,7 +55,7 @@ def evaluate(
     methods: tuple[str, ...],
     ks: str | None,
     stopping: bool,
-    orders: int,
+    orders: int | None,
     labels: str,
     split: str | None,
     include_fitted: bool,
@@ -88,8 +88,10 @@ def evaluate(
         def is_left(pool: Pool) -> bool:
             return (held_out is None or held_out.holds_out(pool.question)) and pool not in fitted
 
-        _replay(inputs, is_left, labels, names[0], options, budgets[0], orders, as_json)
+        _replay(inputs, is_left, labels, names[0], options, budgets[0], orders or 3, as_json)
         return
+    if orders is not None:
+        raise UsageError("--orders needs --stopping: the first K rollouts are taken in the order of the files")
     from tracerank.evaluation.evaluate import MEAN_SINGLE, REFERENCES
     from tracerank.evaluation.run import run_evaluation
 

@@ -47,6 +47,8 @@ def fit(
     labelling = labelling_named(labels)
     if only is None and output is None:
         raise UsageError("-o FOLDER is needed: where the fitted selector goes")
+    if only is None and method != "evidence":
+        raise UsageError("--method names what --only confidence fits; without --only, all candidates are compared")
 
     with inputs.opened("reading") as (stream, progress, _):
         pools = without_held_out(stream, split)

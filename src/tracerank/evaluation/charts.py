@@ -9,8 +9,6 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from html import escape
 
-SERIES = 8
-"""Colours that the style sheet has."""
 MAX_TICKS = 5
 _STEPS = (1.0, 2.0, 2.5, 5.0, 10.0)
 
@@ -78,11 +76,6 @@ class Series:
     """A class of the style sheet."""
     is_dashed: bool = False
     """Dashed lines show no dots."""
-
-
-def colour_of(index: int) -> str:
-    """The class of a series; after the last colour they repeat."""
-    return f"s{index % SERIES}"
 
 
 def chart(series: Sequence[Series], across: Axis, up: Axis) -> str:

@@ -8,7 +8,6 @@ from itertools import islice
 from statistics import fmean
 from typing import Any
 
-from tracerank.endpoints.chat import Usage
 from tracerank.evaluation.records import EscalatedRecord, Key, Record
 from tracerank.pools.correctness import Compare, Outcome, by_exact_match, choice, is_judged, written
 from tracerank.pools.pool import Pool, drop_reasons
@@ -99,7 +98,7 @@ class _Work:
             method,
             outcome,
             seconds=seconds,
-            **_counts(decision.usage),
+            **(asdict(decision.usage) if decision.usage is not None else {}),
             note=decision.note,
             dropped=dict(Counter(drop_reasons(pool, decision.dropped))) if decision.dropped else {},
             confidence=decision.confidence,
@@ -108,10 +107,6 @@ class _Work:
             problem=decision.problem,
             escalated=_escalated(pool, decision, compare, is_judged(self.pool) and not is_outage),
         )
-
-
-def _counts(usage: Usage | None) -> dict[str, int]:
-    return {} if usage is None else asdict(usage)
 
 
 def _escalated(pool: Pool, decision: Decision, compare: Compare, is_known: bool) -> EscalatedRecord | None:
@@ -127,7 +122,7 @@ def _escalated(pool: Pool, decision: Decision, compare: Compare, is_known: bool)
         sample_id=before.sample_id,
         correct=judge(pool, before, compare).correct if is_known else None,
         confidence=before.confidence,
-        **_counts(found.usage),
+        **(asdict(found.usage) if found.usage is not None else {}),
         problem=found.problem,
     )
 

@@ -49,11 +49,6 @@ JUDGED_DATASETS = frozenset(("browsecomp", "browsecompplus", "frames", "gaia", "
 """Datasets, as letters and digits, that are scored by saved judgments (App. A.1); the others by exact match."""
 
 
-def is_judged_dataset(dataset: str | None) -> bool:
-    """Whether a dataset is scored by a judge, not by comparing strings."""
-    return normalize_answer(dataset).replace(" ", "") in JUDGED_DATASETS
-
-
 class Labelling:
     """Labels pools by one rule, once per distinct answer of a question, and counts where labels came from."""
 
@@ -117,7 +112,8 @@ class Labelling:
 
     def _takes_file_alone(self, pool: Pool) -> bool:
         """Whether nothing is compared: what a judge has left out is not filled in by another rule."""
-        if self.rule not in (AUTO, PAPER) or not is_judged_dataset(pool.question.dataset):
+        dataset = normalize_answer(pool.question.dataset).replace(" ", "")
+        if self.rule not in (AUTO, PAPER) or dataset not in JUDGED_DATASETS:
             return self.rule == GIVEN
         known = [one.label is not None for one in pool.rollouts if one.answer]
         return any(known) if self.rule == AUTO else not all(known)

@@ -11,20 +11,17 @@ from functools import cache
 from html import escape
 from importlib import resources
 from math import log2
-from pathlib import Path
 from string import Template
 
-from tracerank.evaluation.charts import Axis, Dot, Scale, Series, arguments, chart, colour_of, interval
+from tracerank.evaluation.charts import Axis, Dot, Scale, Series, arguments, chart, interval
 from tracerank.evaluation.evaluate import ORACLE, REFERENCES
 from tracerank.evaluation.report_tables import Compared, Figures
 from tracerank.evaluation.tables import PERCENT, POINTS, TEXT, Table, shown
-from tracerank.runs.atomic import whole_file
 
-INDEX = "index.html"
 MIN_P = 0.001
 """The smallest p that is shown as a number."""
-REFERENCE = "reference"
-"""Class of what is no method."""
+COLOURS, REFERENCE = 8, "reference"
+"""Classes of the style sheet: ``s0`` and so on, which repeat after the last, and that of what is no method."""
 MIN_SHARE = 0.05
 """Share of the questions below which a precision is luck and is not drawn."""
 MAX_POINTS = 40
@@ -61,13 +58,6 @@ def report_page(
     )
 
 
-def write_page(folder: Path, page: str) -> None:
-    """The page in a folder, whole or not at all."""
-    with whole_file(folder / INDEX) as file:
-        # Lone surrogates, as some logs hold, are not encodable; a browser shows a sign for them.
-        file.write(page.encode("utf-8", "xmlcharrefreplace"))
-
-
 def content_security_policy() -> str:
     """No script, no request, no form; only our own style, by its digest."""
     digest = base64.b64encode(hashlib.sha256(_style().encode()).digest()).decode()
@@ -87,16 +77,16 @@ def _asset(name: str) -> Template:
 def _colour(figures: Figures, name: str) -> str:
     """The class of a method, the same in every chart."""
     methods = figures.scores.choosers
-    return colour_of(methods.index(name)) if name in methods else REFERENCE
+    return f"s{methods.index(name) % COLOURS}" if name in methods else REFERENCE
 
 
 def _keys(rows: Iterable[tuple[str, str, str]]) -> str:
     """A legend: class, text and figure of each row."""
-    made = ""
-    for colour, text, figure in rows:
-        key = f'<span class="key"></span>{escape(text)}' if colour else escape(text)
-        made += f'<li class="{colour}">{key}{f"<b>{figure}</b>" if figure else ""}</li>'
-    return f'<ul class="keys">{made}</ul>'
+    made = (
+        f'<li class="{colour}"><span class="key"></span>{escape(text)}{f"<b>{figure}</b>" if figure else ""}</li>'
+        for colour, text, figure in rows
+    )
+    return f'<ul class="keys">{"".join(made)}</ul>'
 
 
 def _beside(drawn: str, keys: str) -> str:

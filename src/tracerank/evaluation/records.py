@@ -263,10 +263,6 @@ class RecordFolder:
                 self.folder.rmdir()
 
 
-def _part(path: Path) -> Path:
-    return path.with_name(f"{path.name}.part")
-
-
 def _record(line: Mapping[str, Any]) -> Record:
     with _naming_damage():
         escalated = line["escalated"]
@@ -291,6 +287,6 @@ def _json_object(path: Path) -> dict[str, Any] | None:
 
 def _lines(path: Path) -> Iterator[dict[str, Any]]:
     """The whole lines of a finished file, else of the part that a run is writing or has left, if any."""
-    found = next((each for each in (path, _part(path)) if each.exists()), None)
+    found = next((each for each in (path, path.with_name(f"{path.name}.part")) if each.exists()), None)
     with suppress(ValueError):  # a kill can tear the last line
         yield from () if found is None else read_lines(found)

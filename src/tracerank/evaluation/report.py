@@ -7,13 +7,13 @@ from typing import Any
 
 from tracerank.errors import UsageError
 from tracerank.evaluation.labels import labels_words
-from tracerank.evaluation.page import report_page, write_page
+from tracerank.evaluation.page import report_page
 from tracerank.evaluation.records import Evaluation, read_evaluation
 from tracerank.evaluation.report_tables import MAJORITY, Figures, report_tables
 from tracerank.evaluation.run import fitted_sentence
 from tracerank.evaluation.scores import ScoreMatrix, score_matrix
 from tracerank.evaluation.tables import Table, csv_text, markdown
-from tracerank.runs.atomic import write_json, write_text
+from tracerank.runs.atomic import whole_file, write_json, write_text
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +50,9 @@ class Report:
         write_json(folder / "report.json", self.record())
         for table in self.tables:
             write_text(folder / f"{table.name}.csv", csv_text(table))
-        write_page(folder, self.page())
+        with whole_file(folder / "index.html") as file:
+            # Lone surrogates, as some logs hold, are not encodable; a browser shows a sign for them.
+            file.write(self.page().encode("utf-8", "xmlcharrefreplace"))
 
 
 def make_report(

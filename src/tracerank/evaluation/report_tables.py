@@ -20,7 +20,7 @@ from tracerank.evaluation.scores import ScoreMatrix, is_run_of, mean, pass_at_k
 from tracerank.evaluation.tables import COUNT, Column, Table, Value, columns
 from tracerank.pools.types import BROWSING
 
-MAJORITY, PAPER_MAJORITY, TRACE = "majority", "majority-paper", "trace"
+MAJORITY, PAPER_MAJORITY = "majority", "majority-paper"
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,18 +208,11 @@ def cost_table(figures: Figures) -> Table:
     costs = {
         method: [mean(scores.values(method, figures.k, measure)) for measure in measures] for method in scores.choosers
     }
-    trace = next((seconds for method, (seconds, *_) in costs.items() if is_run_of(method, TRACE)), None)
     return Table(
         "cost",
         f"cost per question at K={figures.k}, as recorded",
-        columns(
-            "method:text, seconds:precise, calls:number, prompt tokens:number, written tokens:number, "
-            "time / TRACE:times"
-        ),
-        tuple(
-            (method, seconds, *counts, seconds / trace if seconds is not None and trace else None)
-            for method, (seconds, *counts) in costs.items()
-        ),
+        columns("method:text, seconds:precise, calls:number, prompt tokens:number, written tokens:number"),
+        tuple((method, *means) for method, means in costs.items()),
         (
             "Vectors and replies that were in the cache took no time here; `tracerank lab cost` measures fresh "
             "encoding. Their tokens count.",

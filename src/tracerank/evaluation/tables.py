@@ -13,12 +13,11 @@ from typing import Any
 Value = str | int | float | None
 
 TEXT, COUNT, PERCENT, POINTS = "text", "count", "percent", "points"
-NUMBER, PRECISE, TIMES = "number", "precise", "times"
+NUMBER, PRECISE = "number", "precise"
 _FORMATS: Mapping[str, Callable[[float], str]] = {
     PERCENT: lambda value: f"{100 * value:.1f}",
     POINTS: lambda value: f"{round(100 * value, 1) + 0.0:+.1f}",  # plus zero, so that -0.0 is +0.0
     PRECISE: lambda value: f"{value:.3g}",
-    TIMES: lambda value: f"{value:,.3g}×",
 }
 """The others are shown as whole numbers or with one digit."""
 

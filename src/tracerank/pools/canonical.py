@@ -5,8 +5,8 @@ Holds the shape and its checks in both directions and the writing of files; read
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
-from typing import Any, NamedTuple, NoReturn, TypeVar
+from dataclasses import MISSING, dataclass, fields
+from typing import Any, NamedTuple, NoReturn, TypeVar, get_args, get_type_hints
 
 from tracerank.answers.exact import normalize_excerpts, normalize_text
 from tracerank.answers.text_keys import trimmed
@@ -162,39 +162,22 @@ class CanonicalRow(NamedTuple):
     """False: the line has no ``sample_id``; the rollout is numbered by its place in the file."""
 
 
-_DOCUMENT = Shape(Field("key", str, is_required=True), Field("verified", bool, True), Field("url", str))
-EVIDENCE = Shape(
-    Field("text", str, is_required=True),
-    Field("title", str),
-    Field("url", str),
-    Field("rank", int),
-    Field("tool", str, "search"),
-    Field("event", int),
-    Field("status", str),
-    parts=(Field("document", dict),),
-)
+def _shape_of(kind: type, part: str | None = None) -> Shape:
+    """The fields of a dataclass; ``part``: the one that holds an object of its own."""
+    hints = get_type_hints(kind)
+    found = []
+    for item in fields(kind):
+        kinds = get_args(hints[item.name]) or (hints[item.name],)
+        default = None if item.default is MISSING else item.default
+        required = item.default is MISSING and type(None) not in kinds
+        if item.name != part:
+            found.append(Field(item.name, kinds[0], default, required))
+    return Shape(*found, parts=() if part is None else (Field(part, dict),))
+
+
+_DOCUMENT, _VIEW, _USAGE = _shape_of(Document), _shape_of(View), _shape_of(Usage)
+EVIDENCE = _shape_of(Evidence, part="document")
 SEARCH = Shape(Field("query", str), Field("event", int), Field("evidence", list))
-_VIEW = Shape(
-    Field("event", int, is_required=True),
-    Field("tool", str, is_required=True),
-    Field("parent", int),
-    Field("cursor", int),
-    Field("is_valid", bool, is_required=True),
-    Field("continues", bool, False),
-    Field("requested", str),
-    Field("kind", str, "unknown"),
-    Field("url", str),
-    Field("displayed", str),
-    Field("url_field_agrees", bool, False),
-    Field("header", str, "missing_returned_header"),
-    Field("number", str),
-    Field("fallback", str, ""),
-)
-_USAGE = Shape(
-    Field("prompt_tokens", int, is_required=True),
-    Field("completion_tokens", int, is_required=True),
-    Field("calls", int, 1),
-)
 _ROLLOUT = Shape(
     Field("question", str),
     Field("references", list),
@@ -208,6 +191,8 @@ _ROLLOUT = Shape(
     Field("source", str),
     Field("messages", list),
 )
+
+
 # ---- rollout -> record
 
 
