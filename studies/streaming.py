@@ -23,6 +23,8 @@ from pyarrow import json as arrow_json
 from studies import RESULTS
 
 ROLLOUTS, TEXT_WORDS = 4, 280
+ROW_GROUP = 4096
+"""Rows; engines hold whole row groups."""
 SIZES = (10_000, 100_000)
 COMMANDS = {
     "select --method majority": ["select", "{input}", "--method", "majority", "-o", "{output}"],
@@ -85,7 +87,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
         source = chosen.folder / f"pools-{size}.jsonl"
         if not source.exists():
             write_pools(source, size)
-            pyarrow.parquet.write_table(arrow_json.read_json(source), source.with_suffix(".parquet"))
+            table = arrow_json.read_json(source)
+            pyarrow.parquet.write_table(table, source.with_suffix(".parquet"), row_group_size=ROW_GROUP)
         files = {"input": source, "parquet": source.with_suffix(".parquet")}
         for name in chosen.commands:
             output = chosen.folder / f"{name.replace(' ', '-')}-{size}.jsonl"

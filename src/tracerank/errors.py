@@ -39,10 +39,6 @@ class CorpusError(TraceRankError):
     """A corpus cannot be built, opened or searched."""
 
 
-class RetrieveError(TraceRankError):
-    """A retrieval server did not answer as it should."""
-
-
 class UndecidedPool(TraceRankError):
     """A method, or the server that it asks, fails on one pool; the others are no worse for it."""
 

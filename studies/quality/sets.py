@@ -12,8 +12,8 @@ from studies.shipped_weights.judged import Judgements
 from studies.shipped_weights.lexical_data import SETS, QuestionSets, rows_of, split_of
 from studies.shipped_weights.real_pools import MAY_TRAIN, ROLLOUTS, folded, real_pools, tested_questions
 from tracerank.evaluation.labels import MEANING, labelled
-from tracerank.lab.lexical.policy import LexicalPolicy
-from tracerank.lab.lexical.presets import PRESETS as AGENTS
+from tracerank.lab.lexical.agent import PRESETS as AGENTS
+from tracerank.lab.lexical.agent import LexicalPolicy
 from tracerank.lab.worlds.presets import PRESETS, iter_world
 from tracerank.pools.pool import Pool
 from tracerank.pools.types import WEBQA

@@ -28,8 +28,7 @@ from tracerank.evidence.fit import folds_of
 from tracerank.evidence.model import Logistic, fit_logistic
 from tracerank.evidence.selector import EvidenceSelector
 from tracerank.fitting.calibrate import Cases, cases_of, subsets_of
-from tracerank.lab.lexical.policy import LexicalPolicy
-from tracerank.lab.lexical.presets import PRESETS
+from tracerank.lab.lexical.agent import PRESETS, LexicalPolicy
 from tracerank.votes.base import decide_stream
 
 FOLDS = 5

@@ -1,11 +1,10 @@
-"""Pools of real agents, and of our own lexical ones, that selectors are fitted and judged on. Never shipped.
+"""Pools of real agents that selectors are fitted and judged on. Never shipped.
 
-``TRACERANK_SHARED`` names the folder with the real rollouts, ``TRACERANK_LEXICAL`` a file of pools that our own lexical
-agents made. ``hotpot_agent`` logged its queries but not what they returned; ``hotpot_agent+`` asks its corpus again.
+``TRACERANK_SHARED`` names the folder with the real rollouts. ``hotpot_agent`` logged its queries but not what they
+returned; ``hotpot_agent+`` asks its corpus again.
 """
 
-import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -18,7 +17,6 @@ from tracerank.lab.corpus.index import Corpus
 from tracerank.pools.types import Evidence, Rollout, Search
 
 ROLLOUTS = SHARED / "data" / "rollouts"
-LEXICAL = Path(os.environ.get("TRACERANK_LEXICAL", "train-base.jsonl.gz"))
 
 MAY_TRAIN = ("r1_searcher", "fireact", "knowagent")
 """Permissively licensed: what ships may be fitted on them."""
@@ -71,10 +69,3 @@ def _searched(rollout: Rollout, corpus: Corpus) -> Rollout:
         for search in rollout.searches
     ]
     return replace(rollout, searches=tuple(searches))
-
-
-def lexical_pools(every: int) -> Iterator[tr.Pool]:
-    """Every so manieth pool of the file that our own agents made; its sets stand one after the other."""
-    for place, pool in enumerate(tr.iter_pools(LEXICAL, on_problem=lambda problem: None)):
-        if place % every == 0:
-            yield pool

@@ -20,7 +20,7 @@ import tracerank as tr
 from studies.shipped_weights.confidence import lexical_pools
 from studies.shipped_weights.evidence_selector import generated_pools
 from tracerank.evidence.model import Logistic, fit_logistic
-from tracerank.lab.lexical.presets import PRESETS
+from tracerank.lab.lexical.agent import PRESETS
 from tracerank.methods import load_selector
 from tracerank.stopping.replay import Walk, walks_of
 from tracerank.stopping.rules import COLUMNS, FORMAT, RECOVERY, State, columns_of

@@ -73,6 +73,8 @@ def test_options_reach_the_method(run: Run, tmp_path: Path) -> None:
     for extra, answer in ((), "Rome"), (("--method", "majority-paper"), "I don't know"):
         (record,) = json_lines(run("select", tmp_path / "pools.jsonl", *MAJORITY, "-q", *extra).stdout)
         assert record["answer"] == answer
+    refused = run("select", tmp_path / "pools.jsonl", "--equality", "default")
+    assert "--equality is for votes" in error_of(refused)
     answers = ("Rome", "1 May 2020", "May 1, 2020")
     dated = [Rollout(place, text, confidence=0.5 if place else None) for place, text in enumerate(answers)]
     write_pools(tmp_path / "pools.jsonl", [Pool.of(Question("q", "When was it?"), dated)])

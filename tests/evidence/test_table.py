@@ -1,4 +1,4 @@
-"""What is counted of small pools, what it must not depend on, and that a table that grows is the table of all."""
+"""What is counted of small pools, and what it must not depend on."""
 
 from dataclasses import replace
 from random import Random

@@ -33,10 +33,8 @@ def test_a_name_becomes_an_agent_over_an_index(index: Path, tmp_path: Path) -> N
         ("lexical:best", {}, "no such policy; expected lexical:base"),
         ("chat:", {}, "no such policy"),
         ("lexical:base", {"temperature": 0.0, "top_p": 1}, "--temperature, --top-p: of use only beside"),
-        ("lexical:base", {"retriever": "http://host"}, "either --corpus INDEX or --retriever URL"),
-        ("chat:http://host#m", {"corpus": None, "retriever": "http://host", "style": "browser"}, "cannot open pages"),
     ],
 )
 def test_what_means_nothing_is_refused(index: Path, name: str, given: dict[str, Any], words: str) -> None:
-    with pytest.raises(UsageError, match=words), opened_agent(name, **{"corpus": index, **given}):
+    with pytest.raises(UsageError, match=words), opened_agent(name, index, **given):
         pass

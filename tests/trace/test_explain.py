@@ -8,9 +8,7 @@ import torch
 
 from tests.builders import (
     EVERY_RECIPE,
-    browsed,
     graphs_of,
-    opened,
     pool,
     pool_of,
     random_pools,
@@ -23,7 +21,6 @@ from tests.builders import (
 from tests.slow_twin import SlowCandidate, SlowStates, encoded, initial_states, propagated, slow_graph
 from tracerank.embedding.base import EncoderIdentity, HashEmbedder
 from tracerank.lab.worlds.presets import PAPER, iter_world
-from tracerank.pools.pool import Pool
 from tracerank.trace.checkpoint import Checkpoint
 from tracerank.trace.net import TraceNet
 from tracerank.trace.recipe import BROWSING_RECIPE, WEBQA_RECIPE, GraphRecipe
@@ -133,19 +130,3 @@ def test_a_search_that_the_recipe_leaves_out_has_no_weight() -> None:
     assert first is None
     assert second is not None
     assert [seen.search for seen in explanation.rollouts[0].evidence] == [1, 1]
-
-
-def browsing_pool() -> Pool:
-    return pool_of(
-        rollout("a", browsed("q", opened("top", "url:1"), opened("top", "url:1"), opened("own", "url:2"))),
-        rollout("a", browsed("q", opened("top", "url:1"))),
-        rollout("b", browsed("q", opened("bottom", "url:1"))),
-        rollout(None, browsed("q", opened("top", "url:1"))),
-    )
-
-
-def test_with_weights_the_heaviest_text_comes_first_all_its_occurrences_together() -> None:
-    [(_, explanation)] = explain_stream(selector(BROWSING_RECIPE), [browsing_pool()])
-    chosen = explanation.rollouts[0]
-    sums = by_text([(seen.evidence.text, seen.weight or 0) for seen in chosen.evidence])
-    assert [seen.evidence.text for seen in chosen.strongest(2)] == sorted(sums, key=lambda text: -sums[text])

@@ -3,7 +3,6 @@
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
 import pytest
 
 from tests.builders import (
@@ -34,14 +33,6 @@ from tracerank.trace.recipe import (
 
 def columns(pool: Pool, recipe: GraphRecipe) -> dict[str, list[int]]:
     return {name: values.tolist() for name, values in build_graph(pool, recipe).columns.items()}
-
-
-def test_searches_that_return_the_same_text_keep_their_own_evidence() -> None:
-    graph = build_graph(pool_of(rollout("x", ranked("a", "c", "d", "e"), ranked("b", "c", "d", "e"))), WEBQA_RECIPE)
-    found_columns = columns(pool_of(rollout("x", ranked("a", "c", "d", "e"), ranked("b", "c", "d", "e"))), WEBQA_RECIPE)
-    assert graph.texts["content"] == ("c", "d", "e")
-    assert found_columns["evidence_content"] == [0, 1, 2, 0, 1, 2]
-    assert found_columns["evidence_search"] == [0, 0, 0, 1, 1, 1]
 
 
 def test_a_search_without_evidence_is_a_node_in_browsing_only() -> None:
@@ -108,14 +99,6 @@ def test_a_pool_without_candidates_is_a_graph_without_nodes(recipe: GraphRecipe,
     assert {name for name, values in graph.columns.items() if len(values)} == {"question"}
 
 
-def test_votes_count_retained_rollouts_with_the_same_normalised_answer() -> None:
-    voters = pool_of(
-        *(rollout(answer, ranked("a", "c")) for answer in ("The Paris", "paris!", "Rome")),
-        rollout("Paris"),  # no evidence: not retained, so it has no vote
-    )
-    assert columns(voters, WEBQA_RECIPE)["candidate_votes"] == [2, 2, 1]
-
-
 def test_answers_keep_their_own_words_unless_the_recipe_says_otherwise() -> None:
     voters = pool("The Paris", "paris!", "Rome", "paris!")
     own, official = (build_graph(voters, recipe) for recipe in (WEBQA_RECIPE, OFFICIAL_RECIPES[WEBQA]))
@@ -123,22 +106,6 @@ def test_answers_keep_their_own_words_unless_the_recipe_says_otherwise() -> None
     assert columns(voters, WEBQA_RECIPE)["candidate_answer"] == [0, 1, 2, 1]
     assert official.texts["answer"] == ("The Paris", "Rome")
     assert columns(voters, OFFICIAL_RECIPES[WEBQA])["candidate_answer"] == [0, 0, 1, 0]
-
-
-def test_merged_answers_are_one_candidate_with_its_first_members_text() -> None:
-    voters, recipe = pool("The Paris", "Rome", "paris!"), CONTROLS[WEBQA]["merge answers"]
-    graph = build_graph(voters, recipe)
-    assert graph.texts["answer"] == ("The Paris", "Rome")
-    assert columns(voters, recipe)["rollout_candidate"] == [0, 1, 0]
-    assert columns(voters, recipe)["candidate_votes"] == [2, 1]
-
-
-def test_labels_do_not_enter_the_graph() -> None:
-    plain = pool("Paris", "Rome")
-    labelled = Pool(plain.question, tuple(replace(r, label=1.0, confidence=0.9) for r in plain.rollouts))
-    graphs = [build_graph(each, WEBQA_RECIPE) for each in (plain, labelled)]
-    assert all(np.array_equal(values, graphs[1].columns[name]) for name, values in graphs[0].columns.items())
-    assert graphs[0].texts == graphs[1].texts
 
 
 def as_slow(graph: SlowGraph) -> dict[str, Any]:

@@ -27,7 +27,6 @@ from tests.builders import (
     score,
     small_net,
 )
-from tests.slow_twin import slow_graph, slow_scores
 from tracerank.pools.pool import Pool
 from tracerank.pools.types import BROWSING, WEBQA
 from tracerank.trace.net import TraceNet
@@ -179,17 +178,6 @@ def test_the_state_of_no_text_is_that_of_a_zero_vector() -> None:
     torch.testing.assert_close(encoder.of_zero(), encoder(torch.zeros(1, 32), torch.tensor([0])), atol=1e-6, rtol=0)
 
 
-def test_the_scale_is_capped_and_so_are_scores() -> None:
-    net, pools = small_net(WEBQA_RECIPE), random_pools(WEBQA, 8, seed=3)
-    with torch.no_grad():
-        net.log_scale.fill_(20.0)
-    assert net.scale().item() == 100.0
-    assert torch.cat(score(net, pools)).abs().max() <= 100.0 + 1e-3
-    with torch.no_grad():
-        net.log_scale.fill_(2.0)
-    assert net.scale().item() == pytest.approx(7.389056)
-
-
 @pytest.mark.parametrize("layers", [0, 1, 3])
 @pytest.mark.parametrize("readout", ["answer", "fixed", "graph", "two_stage"])
 @pytest.mark.parametrize("setting", SETTINGS)
@@ -215,19 +203,6 @@ def _unused(setting: str, layers: int) -> list[str]:
         f"{last}.{name}"
         for name in ("weight.in_document", "bias.in_document", "document_norm.weight", "document_norm.bias")
     ]
-
-
-@pytest.mark.parametrize("setting", SETTINGS)
-def test_sixty_four_rollouts_are_scored(setting: str) -> None:
-    rng = Random(6)
-    rollouts = [r for _ in range(40) for r in random_pool(setting, rng).rollouts][:64]
-    large = pool_of(*(replace(r, answer=r.answer or "Oslo", problem=None) for r in rollouts))
-    assert len(large) == 64
-    net = small_net(RECIPES[setting], layers=1)
-    scores = score(net, [large])[0]
-    assert len(scores) > 32
-    with torch.no_grad():
-        close(scores, slow_scores(net, slow_graph([large], net.recipe)))
 
 
 def test_scoring_draws_no_random_numbers() -> None:

@@ -72,47 +72,25 @@ def test_every_recipe_retains_by_the_rule_of_its_setting(setting: str) -> None:
     assert {recipe.retention for recipe in recipes} == {RETENTION_RULES[setting]}
 
 
+CONTENT = {"evidence|same_content_cross|evidence", "evidence|same_content_within|evidence"}
+DOCUMENTS = {"evidence|in_document|document", "document|holds|evidence"}
+NOTHING: set[str] = set()
+
+
 @pytest.mark.parametrize(
     ("setting", "control", "lost", "gained"),
     [
-        (WEBQA, "no cross-rollout", {"evidence|same_content_cross|evidence"}, set()),
-        (
-            WEBQA,
-            "no content links",
-            {"evidence|same_content_cross|evidence", "evidence|same_content_within|evidence"},
-            set(),
-        ),
-        (
-            WEBQA,
-            "merge evidence",
-            {"evidence|same_content_cross|evidence", "evidence|same_content_within|evidence"},
-            set(),
-        ),
-        (WEBQA, "merge answers", set(), set()),
-        (BROWSING, "no cross-rollout", set(), set()),  # documents stay, one for each rollout
-        (
-            BROWSING,
-            "no Doc or content links",
-            {"evidence|in_document|document", "document|holds|evidence"},
-            set(),
-        ),
-        (
-            BROWSING,
-            "content links only",
-            {"evidence|in_document|document", "document|holds|evidence"},
-            {"evidence|same_content_cross|evidence", "evidence|same_content_within|evidence"},
-        ),
-        (
-            BROWSING,
-            "Doc and content links",
-            set(),
-            {"evidence|same_content_cross|evidence", "evidence|same_content_within|evidence"},
-        ),
-        (BROWSING, "merge evidence", set(), set()),
-        (BROWSING, "merge answers", set(), set()),
+        (WEBQA, "no cross-rollout", {"evidence|same_content_cross|evidence"}, NOTHING),
+        (WEBQA, "no content links", CONTENT, NOTHING),
+        (WEBQA, "merge evidence", CONTENT, NOTHING),
+        (WEBQA, "merge answers", NOTHING, NOTHING),
+        (BROWSING, "no cross-rollout", NOTHING, NOTHING),  # documents stay, one for each rollout
+        (BROWSING, "no Doc or content links", DOCUMENTS, NOTHING),
+        (BROWSING, "content links only", DOCUMENTS, CONTENT),
+        (BROWSING, "Doc and content links", NOTHING, CONTENT),
+        (BROWSING, "merge both", NOTHING, NOTHING),
     ],
 )
 def test_a_control_changes_these_relations(setting: str, control: str, lost: set[str], gained: set[str]) -> None:
     full, other = set(names(RECIPES[setting])), set(names(CONTROLS[setting][control]))
-    assert full - other == lost
-    assert other - full == gained
+    assert (full - other, other - full) == (lost, gained)

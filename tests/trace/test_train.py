@@ -149,6 +149,20 @@ def test_the_best_epoch_is_chosen_by_accuracy_then_f1_then_the_earlier(
     assert [epoch["accuracy"] for epoch in checkpoint.training["epochs"]] == [0.5, 0.6, 0.6, 0.6, 0.4]
 
 
+def test_validation_averages_what_the_selector_would_return(examples: ExampleSet) -> None:
+    torch.manual_seed(0)
+    net, numbers = TraceNet(SMALL, WEBQA_RECIPE), examples.train()[:60]
+    right, f1 = [], []
+    for number in numbers:
+        block = examples.block([number], WEBQA_RECIPE)
+        with torch.no_grad():
+            best = int(net.eval()(block.graph, examples.table).argmax())
+        right.append(float(block.labels[best]))
+        f1.append(float(block.f1[best]))
+    assert 0 < np.mean(right) < 1
+    assert training.validate(net, examples, numbers) == pytest.approx((np.mean(right), np.mean(f1)))
+
+
 def test_a_step_in_parts_is_the_whole_step(
     examples: ExampleSet, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

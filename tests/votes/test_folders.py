@@ -79,23 +79,22 @@ def unexpected(folder: Path, name: str) -> list[tuple[tuple[Any, ...], str, str]
     return wrong
 
 
-@pytest.mark.parametrize("name", ["selector.json", "confidence.json"])
-def test_a_damaged_description_of_what_ships_is_one_line(tmp_path: Path, name: str) -> None:
-    shutil.copytree(folder_of(SHIPPED), tmp_path / "mine")
-    assert unexpected(tmp_path / "mine", name) == []
+@pytest.mark.parametrize(
+    ("kind", "name"),
+    [("evidence", ABOUT), ("evidence", "confidence.json"), ("vote", ABOUT), ("network", "config.json")],
+)
+def test_a_damaged_description_is_one_line(tmp_path: Path, kind: str, name: str) -> None:
+    folder = tmp_path / "mine"
+    if kind == "vote":
+        FittedVote(MajorityVote()).save(folder)
+    elif kind == "evidence":
+        shutil.copytree(folder_of(SHIPPED), folder)
+    else:
+        pytest.importorskip("torch")
+        from tests.gates.network import folder_of as network_in
 
-
-def test_a_damaged_description_of_a_vote_is_one_line(tmp_path: Path) -> None:
-    FittedVote(MajorityVote()).save(tmp_path)
-    assert unexpected(tmp_path, ABOUT) == []
-
-
-def test_a_damaged_description_of_a_network_is_one_line(tmp_path: Path) -> None:
-    pytest.importorskip("torch")
-    from tests.gates.network import folder_of as network_in
-
-    shutil.copytree(network_in("webqa"), tmp_path / "mine")
-    assert unexpected(tmp_path / "mine", "config.json") == []
+        shutil.copytree(network_in("webqa"), folder)
+    assert unexpected(folder, name) == []
 
 
 @pytest.mark.parametrize("kind", ["device", "fifo", "folder", "large"])

@@ -15,7 +15,6 @@ import numpy as np
 from tracerank.answers.exact import normalize_answer
 from tracerank.answers.meaning.grouping import answer_core
 from tracerank.errors import UsageError
-from tracerank.evidence.confidence import read_confidence, shipped_confidence
 from tracerank.evidence.forms import Form, windows
 from tracerank.evidence.model import Floats, Logistic, softmax
 from tracerank.evidence.table import (
@@ -95,7 +94,7 @@ class EvidenceSelector(Selector):
                 raise ValueError(f"fitted on features of version {about['features']}, this version has {VERSION}")
             model = Logistic.of_record(about, COLUMNS)
             training = dict(about["training"])
-        return cls(model, calibrator=read_confidence(folder) or shipped_confidence(), training=training)
+        return cls(model, training=training)
 
     def save(self, folder: str | Path) -> None:
         about = {"format": FORMAT, "kind": self.kind, "features": VERSION, **self.model.record()}

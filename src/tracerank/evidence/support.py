@@ -6,7 +6,6 @@ How answers are grouped is not known here.
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
 from itertools import islice
 from typing import NamedTuple
 
@@ -50,20 +49,13 @@ class Chains(NamedTuple):
 _NO_CHAINS = Chains()
 
 
-@dataclass(slots=True)
-class Finds:
-    """Where one form was looked for, and what was found there."""
+class Finds(NamedTuple):
+    """Where one form was found."""
 
-    own: frozenset[str]
-    """Its words."""
-    held: int = 0
+    held: int
     """The texts that hold it."""
-    positions: dict[int, Position] = field(default_factory=dict)
+    positions: dict[int, Position]
     """Text that holds it to how it stands there."""
-    around: dict[int, tuple[frozenset[str], frozenset[str]]] = field(default_factory=dict)
-    """Text that holds it to the words around it, and those of them that are asked for."""
-    met: dict[tuple[int, str], tuple[float, frozenset[str]]] = field(default_factory=dict)
-    """Text and query to the query's words around the answer that the question lacks: their share, and the words."""
 
 
 class Sources:
@@ -112,14 +104,14 @@ class Sources:
         """Where a form stands in the texts."""
         line = form.line
         wanted = frozenset([word for word in self.subject if f" {word} " not in line])
-        finds = Finds(frozenset(terms(form.words)))
+        held, positions = 0, {}
         # Few have its first word; where characters are words, sets hold other terms.
         for number in _numbers_of(self._texts_with(form.words[0]) | self._foreign):
             text = self.texts[number]
             if line in text.text:
-                finds.held |= 1 << number
-                finds.positions[number] = position_of(text, line, wanted, self._kind)
-        return finds
+                held |= 1 << number
+                positions[number] = position_of(text, line, wanted, self._kind)
+        return Finds(held, positions)
 
     def support(self, sought: Sequence[tuple[Form, Finds]], members: Sequence[int], own_texts: int) -> Support:
         """How the texts of the members, and of all rollouts, support their forms."""
@@ -142,50 +134,43 @@ class Sources:
         """The best over the forms, their rollouts' queries and texts that hold them; more of any never lowers it."""
         best = _NO_CHAINS
         for form, finds in sought:
-            if finds.held and (found := self._chains(form, finds)) is not _NO_CHAINS:
+            if finds.held and (found := self._chains(form, finds.held)) is not _NO_CHAINS:
                 best = Chains(*map(max, best, found))
         return best
 
-    def _chains(self, form: Form, finds: Finds) -> Chains:
+    def _chains(self, form: Form, holding: int) -> Chains:
         """Of each text that holds the answer and each query, once: rollouts often do the same."""
         through: dict[tuple[int, str], int] = {}
         reading = 0
         for index in form.rollouts:
             trail = self._trails[index]
-            if held := trail.texts & finds.held:
+            if held := trail.texts & holding:
                 reading |= held
                 for number in _numbers_of(held):
                     for query in trail.queries:
                         through[number, query] = through.get((number, query), 0) | trail.texts
         if not reading:
             return _NO_CHAINS
-        asked = self.subject - finds.own
+        own = frozenset(terms(form.words))
+        asked = self.subject - own
+        around = {number: near(self.texts[number], form.line) for number in _numbers_of(reading)}
+        here = {number: asked & words for number, words in around.items()}
+        recall = max(map(len, here.values()))
         bridge_near = 0.0
-        recall = 0
-        for number in _numbers_of(reading):
-            if number not in finds.around:
-                around = near(self.texts[number], form.line)
-                finds.around[number] = around, asked & around
-            recall = max(recall, len(finds.around[number][1]))
         for (number, query), texts in through.items():
-            bridged, crossed = finds.met.get((number, query)) or self._meet(finds, number, query)
-            bridge_near = max(bridge_near, bridged)
+            # The words of a query that the question lacks, and those of them that stand around the answer.
+            if (lacking := self._bridges.get(query)) is None:
+                lacking = self._bridges[query] = self._lines.of(query).words - FUNCTION_WORDS - self._line.words
+            bridge = lacking - own
+            crossed = bridge & around[number]
+            if crossed:
+                bridge_near = max(bridge_near, len(crossed) / len(bridge))
             # Through a text that has all bridge words which stand there: the question's words here or there.
             if crossed and recall < len(asked):
                 for word in crossed:
                     texts &= self._texts_with(word)
-                recall = max(recall, self._reached(texts, finds.around[number][1], asked))
+                recall = max(recall, self._reached(texts, here[number], asked))
         return Chains(bridge_near, recall / len(asked) if asked else 0.0)
-
-    def _meet(self, finds: Finds, number: int, query: str) -> tuple[float, frozenset[str]]:
-        """The words of a query that the question lacks and that stand around the answer in a text."""
-        lacking = self._bridges.get(query)
-        if lacking is None:
-            lacking = self._bridges[query] = self._lines.of(query).words - FUNCTION_WORDS - self._line.words
-        bridge = lacking - finds.own
-        crossed = bridge & finds.around[number][0]
-        found = finds.met[number, query] = len(crossed) / len(bridge) if bridge else 0.0, crossed
-        return found
 
     def _reached(self, texts: int, here: frozenset[str], asked: frozenset[str]) -> int:
         """The most words of the question that stand around the answer or in one of some texts."""

@@ -57,8 +57,7 @@ def candidates_for(pools: Sequence[Pool], seed: int = 0) -> tuple[Candidate, ...
     tables = [labelled_tables(pool, seed=seed) for pool in pools]
     voted = {vote.name: [vote.decide(pool) for pool in pools] for vote in VOTES}
     right = {name: list(map(correct, pools, decided)) for name, decided in voted.items()}
-    shipped = EvidenceSelector.load(existing_folder(SHIPPED))
-    shipped.calibrator = None  # only choices are compared
+    shipped = EvidenceSelector.load(existing_folder(SHIPPED))  # without a confidence: only choices are compared
 
     def best_vote(train: Sequence[int]) -> FittedVote:
         return FittedVote(max(VOTES, key=lambda vote: sum(right[vote.name][index] for index in train)))

@@ -12,7 +12,7 @@ from threading import Thread
 from typing import Any, NamedTuple
 
 from tracerank.endpoints.chat import Usage
-from tracerank.errors import ChatError, RetrieveError
+from tracerank.errors import ChatError
 from tracerank.lab.policies import Agent, Policy
 from tracerank.pools.canonical import record_to_parsed, rollout_to_record
 from tracerank.pools.types import Question, Rollout
@@ -163,7 +163,7 @@ def _made(policy: Policy, task: Task, seed: int) -> list[Sampled]:
     """The rollouts of a task; where a server fails they keep their place, with the reason."""
     try:
         return [(task.question, rollout) for rollout in policy.rollouts(task.question, task.samples, seed)]
-    except (ChatError, RetrieveError) as error:
+    except ChatError as error:
         if error.ends_all:
             raise
         return [(task.question, Rollout(number, None, problem=f"{FAILED}{error}")) for number in task.samples]

@@ -3,8 +3,9 @@
 A chat model is asked in ``chat/llm_groups.py``.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Protocol
 
 from tracerank.answers.abstentions import abstains
@@ -72,3 +73,9 @@ class MeaningGroups:
             return None
         distinct = len({comparable(answer) for answer in answers if answer})
         return crowd_note(distinct) if distinct > MOST_ANSWERS else None
+
+
+GROUPINGS: Mapping[str, AnswerGrouping] = MappingProxyType(
+    {each.name: each for each in (ExactGroups(), WithoutAbstentions(), DefaultGroups(), MeaningGroups())}
+)
+"""Those that are rules on text, by name."""

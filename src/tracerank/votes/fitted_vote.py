@@ -4,22 +4,13 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from tracerank.pools.pool import Pool
-from tracerank.votes.answer_groups import (
-    AnswerGrouping,
-    DefaultGroups,
-    ExactGroups,
-    MeaningGroups,
-    WithoutAbstentions,
-)
+from tracerank.votes.answer_groups import GROUPINGS, AnswerGrouping
 from tracerank.votes.base import Decision
 from tracerank.votes.folders import ABOUT, checked_description, read_description, write_description
 from tracerank.votes.selector import EmbedderChoice, Selector
 from tracerank.votes.voting import MajorityVote
 
 FORMAT = "tracerank-vote/1"
-_GROUPINGS: dict[str, AnswerGrouping] = {
-    each.name: each for each in (ExactGroups(), WithoutAbstentions(), DefaultGroups(), MeaningGroups())
-}
 
 
 class FittedVote(Selector):
@@ -55,4 +46,4 @@ class FittedVote(Selector):
         path = Path(folder) / ABOUT
         about = read_description(path, FORMAT, "vote")
         with checked_description(path):
-            return cls(MajorityVote(_GROUPINGS[about["equality"]], about["form"]))
+            return cls(MajorityVote(GROUPINGS[about["equality"]], about["form"]))

@@ -90,12 +90,8 @@ class WeightedVote:
     def decide(self, pool: Pool) -> Decision:
         ballot = Ballot.of(pool, self.grouping)
         kept = ballot.retained.kept
-        estimate = partial(_tried, self.sources, pool.question.text)
-        if self.concurrency == 1:
-            found = list(map(estimate, kept))
-        else:
-            with ThreadPoolExecutor(self.concurrency, thread_name_prefix="tracerank-ask") as workers:
-                found = list(workers.map(estimate, kept))
+        with ThreadPoolExecutor(self.concurrency, thread_name_prefix="tracerank-ask") as workers:
+            found = list(workers.map(partial(_tried, self.sources, pool.question.text), kept))
         weights, note, usage = _weigh(found)
         decision = replace(with_note(ballot.decision(weights, self.form), note), usage=usage)
         return decision if self.calibrator is None else self.calibrator.calibrate(pool, decision)

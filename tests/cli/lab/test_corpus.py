@@ -3,7 +3,6 @@
 import json
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
@@ -12,7 +11,6 @@ from tests.cli.conftest import error_of
 from tests.lab.shelves import RIVERS, corpus_of, write_rows
 from tracerank.cli.app import app
 from tracerank.lab.corpus.index import Corpus
-from tracerank.serving import app as service
 
 
 def run(*arguments: object) -> Result:
@@ -47,20 +45,6 @@ def test_a_page_cannot_steer_the_terminal(tmp_path: Path) -> None:
     shown = run("search", hostile.folder, "velm").stdout
     assert "\x1b" not in shown
     assert "\u202e" not in shown
-
-
-def test_serve_answers_on_the_port_that_was_asked_for(index: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    served: list[Any] = []
-
-    def serve(app: Any, host: str, port: int, *, announce: Any) -> None:
-        served.append((host, port))
-        announce(f"http://{host}:{port}")
-
-    monkeypatch.setattr(service, "run", serve)
-    result = run("serve", index, "--port", 8123)
-    assert result.exit_code == 0, result.output
-    assert "http://127.0.0.1:8123/retrieve" in result.stderr
-    assert served == [("127.0.0.1", 8123)]
 
 
 def test_mistakes_end_in_one_line(index: Path, tmp_path: Path) -> None:

@@ -4,21 +4,21 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tracerank.lab.lexical.questions import QuestionKind, parse_question
+from tracerank.lab.lexical.questions import parse_question
 
 
 @pytest.mark.parametrize(
     ("text", "kind"),
     [
-        ("Who designed the Silver Bridge of Orrin?", QuestionKind.OPEN),
-        ("Are Maren Holt and Peder Lind both engineers?", QuestionKind.YES_NO),
-        ("Were Maren Holt or Peder Lind of the same nationality?", QuestionKind.YES_NO),
-        ("Who was born first, Maren Holt or Peder Lind?", QuestionKind.EITHER_OR),
-        ("is it wool or silk that made the town rich", QuestionKind.YES_NO),
+        ("Who designed the Silver Bridge of Orrin?", "open"),
+        ("Are Maren Holt and Peder Lind both engineers?", "yes/no"),
+        ("Were Maren Holt or Peder Lind of the same nationality?", "yes/no"),
+        ("Who was born first, Maren Holt or Peder Lind?", "either-or"),
+        ("is it wool or silk that made the town rich", "yes/no"),
     ],
 )
-def test_the_kind_of_a_question(text: str, kind: QuestionKind) -> None:
-    assert parse_question(text).kind is kind
+def test_the_kind_of_a_question(text: str, kind: str) -> None:
+    assert parse_question(text).kind == kind
 
 
 @pytest.mark.parametrize(
@@ -41,5 +41,4 @@ def test_names_lose_their_possessive_and_two_joined_names_stay_two() -> None:
 @given(st.text(max_size=200))
 def test_any_text_can_be_taken_apart(text: str) -> None:
     parsed = parse_question(text)
-    assert parsed.name_hashes | parsed.relation_hashes == parsed.all_hashes
-    assert (len(parsed.options) == 2) == (parsed.kind is QuestionKind.EITHER_OR)
+    assert (len(parsed.options) == 2) == (parsed.kind == "either-or")

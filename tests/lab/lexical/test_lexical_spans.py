@@ -4,32 +4,32 @@ import time
 
 import pytest
 
-from tracerank.lab.lexical.spans import MAX_SPANS, SpanKind, Tokens, find_spans
+from tracerank.lab.lexical.spans import MAX_SPANS, Tokens, find_spans
 
 
-def kinds(text: str) -> dict[str, SpanKind]:
+def kinds(text: str) -> dict[str, str]:
     tokens = Tokens.of(text)
-    return {tokens.surface(span.start, span.end): span.kind for span in find_spans(tokens)}
+    return {tokens.surface(*span): kind for span, kind in find_spans(tokens).items()}
 
 
 @pytest.mark.parametrize(
     ("text", "surface", "kind"),
     [
-        ("She was born on 3 May 1921 there.", "3 May 1921", SpanKind.DATE),
-        ("It opened on July 9, 1930.", "July 9, 1930", SpanKind.DATE),
-        ("Work began in June 1840.", "June 1840", SpanKind.MONTH),
-        ("Work began in 1840.", "1840", SpanKind.YEAR),
-        ("It is 40 kilometres long.", "40 kilometres", SpanKind.QUANTITY),
-        ("It was led by Maren Holt.", "Maren Holt", SpanKind.NAME),
-        ("He moved to Orrin, North Vale.", "Orrin, North Vale", SpanKind.PLACE),
-        ('They sang "the long way down" twice.', "the long way down", SpanKind.QUOTE),
-        ("She served as Chief of Protocol of the Grey Islands.", "Chief of Protocol", SpanKind.PART),
-        ("He was a ship owner.", "ship owner", SpanKind.PHRASE),
-        ("The Norwegian won.", "Norwegian", SpanKind.ADJECTIVE),
+        ("She was born on 3 May 1921 there.", "3 May 1921", "date"),
+        ("It opened on July 9, 1930.", "July 9, 1930", "date"),
+        ("Work began in June 1840.", "June 1840", "date"),
+        ("Work began in 1840.", "1840", "year"),
+        ("It is 40 kilometres long.", "40 kilometres", "number"),
+        ("It was led by Maren Holt.", "Maren Holt", "name"),
+        ("He moved to Orrin, North Vale.", "Orrin, North Vale", "place"),
+        ('They sang "the long way down" twice.', "the long way down", "quote"),
+        ("She served as Chief of Protocol of the Grey Islands.", "Chief", "word"),
+        ("He was a ship owner.", "ship owner", "phrase"),
+        ("The Norwegian won.", "Norwegian", "adjective"),
     ],
 )
-def test_a_span_is_found_and_typed(text: str, surface: str, kind: SpanKind) -> None:
-    assert kinds(text)[surface] is kind
+def test_a_span_is_found_and_typed(text: str, surface: str, kind: str) -> None:
+    assert kinds(text)[surface] == kind
 
 
 def test_a_city_stays_an_answer_of_its_own_beside_city_and_state() -> None:

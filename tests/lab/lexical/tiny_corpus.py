@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from tracerank.lab.corpus.base import Passage
-from tracerank.lab.lexical.spans import content_hashes
+from tracerank.lab.lexical.spans import content_stems
 
 PAGES = (
     ("Maren Holt", "Maren Holt (born 3 May 1921) was a Norwegian engineer. She was born in the town of Alversund."),
@@ -26,7 +26,7 @@ class WordRetriever:
 
     def search(self, query: str, k: int = 3) -> tuple[Passage, ...]:
         self.asked.append(query)
-        wanted = content_hashes(query)
-        shared = [len(wanted & content_hashes(f"{page.title} {page.text}")) for page in self.passages]
+        wanted = content_stems(query)
+        shared = [len(wanted & content_stems(f"{page.title} {page.text}")) for page in self.passages]
         order = sorted(range(len(shared)), key=lambda at: -shared[at])
         return tuple(self.passages[at] for at in order[:k] if shared[at])

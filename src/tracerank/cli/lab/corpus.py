@@ -1,4 +1,4 @@
-"""``tracerank lab corpus``: documents into a searchable index, looking into it, and serving it."""
+"""``tracerank lab corpus``: documents into a searchable index, and looking into it."""
 
 from dataclasses import asdict
 from pathlib import Path
@@ -8,15 +8,11 @@ import click
 from tracerank.cli import options as opt
 from tracerank.cli.inputs import Problems
 from tracerank.cli.terminal import harmless, note, print_json, working
-from tracerank.errors import UsageError
-from tracerank.extras import needed
-
-index_argument = click.argument("index", type=opt.PATH)
 
 
 @click.group()
 def corpus() -> None:
-    """Build, search and serve the documents that agents search."""
+    """Build and search the documents that agents search."""
 
 
 @corpus.command(epilog=opt.example("tracerank lab corpus build docs.jsonl.gz -o index/"))
@@ -37,7 +33,7 @@ def build(files: tuple[Path, ...], output: Path, force: bool, problems: Path | N
 
 
 @corpus.command(epilog=opt.example('tracerank lab corpus search index/ "who discovered the river" -k 3'))
-@index_argument
+@click.argument("index", type=opt.PATH)
 @click.argument("query")
 @opt.option("-k K", "Passages to show.", opt.COUNT, default=3)
 @opt.json_option
@@ -56,27 +52,3 @@ def search(index: Path, query: str, k: int, as_json: bool) -> None:
         place = "" if not passage.place else f", passage {passage.place + 1}"
         click.echo(harmless(f"{rank}. {passage.title or 'untitled'}{score}  ({passage.url}{place})"))
         click.echo(harmless(f"   {' '.join(passage.text.split())}"))
-
-
-@corpus.command(epilog=opt.example("tracerank lab corpus serve index/ --port 8000"))
-@index_argument
-@opt.address_options(8000)
-@opt.quiet_option
-def serve(index: Path, host: str, port: int, allow_host: list[str], quiet: bool) -> None:
-    """Answer Search-R1 style POST /retrieve requests over an index until interrupted."""
-    from tracerank.lab.corpus.index import Corpus
-
-    with needed("serving a corpus needs", "serve", UsageError):
-        from tracerank.lab.retrieve_server import retrieve_app
-        from tracerank.serving.app import run
-        from tracerank.serving.security import allowed_hosts
-    opened = Corpus(index)
-    about = {"documents": opened.info.documents, "passages": len(opened), "fingerprint": opened.info.fingerprint}
-    hosts = allowed_hosts(host, allow_host)
-    app = retrieve_app(opened, about, hosts=hosts)
-
-    def announce(address: str) -> None:
-        if not quiet:
-            note(f"{index}: {len(opened):,} passages at {address}/retrieve; Ctrl-C ends it")
-
-    run(app, host, port, announce=announce)

@@ -21,8 +21,7 @@ EXAMPLE = "tracerank lab rollout questions.jsonl --corpus index/ --policy lexica
 @click.argument("files", metavar="QUESTIONS...", type=opt.PATH, nargs=-1, required=True)
 @opt.output_option("File for the pools; gzip if it ends with .gz. Interrupted runs resume.", required=True)
 @opt.option("--policy NAME", f"The agent: {EXPECTED}.", required=True)
-@opt.option("--corpus INDEX", "Index to search, made by corpus build.", opt.PATH)
-@opt.option("--retriever URL", "Search-R1 style server to search instead of an index.")
+@opt.option("--corpus INDEX", "Index to search, made by corpus build.", opt.PATH, required=True)
 @opt.option("-k K", "Rollouts per question.", opt.COUNT, default=PAPER_K)
 @opt.seed_option("Another seed samples other rollouts.")
 @opt.choice("--style", STYLES, f"How a chat agent searches; {STYLES[0]} by default.")
@@ -41,8 +40,7 @@ def rollout(
     files: tuple[Path, ...],
     output: Path,
     policy: str,
-    corpus: Path | None,
-    retriever: str | None,
+    corpus: Path,
     k: int,
     seed: int,
     force: bool,
@@ -62,7 +60,7 @@ def rollout(
         questions = tuple(read_questions(files, report))
     total = len(questions) * k
     with (
-        opened_agent(policy, corpus, retriever, **chat) as agent,
+        opened_agent(policy, corpus, **chat) as agent,
         working("sampling", "rollouts", total, quiet) as progress,
     ):
 

@@ -12,7 +12,7 @@ from math import exp, fsum, isnan
 
 from tracerank.answers.meaning.rightness import is_right
 from tracerank.endpoints.chat import ChatMessage, ChatModel, ChatReply, EmptyReply, PromptTooLong, Sampling, Usage
-from tracerank.errors import ChatError, RetrieveError, UsageError
+from tracerank.errors import ChatError, UsageError
 from tracerank.lab.chat.prompts import NAMES, prompt_text
 from tracerank.lab.chat.session import Session, demanding
 from tracerank.lab.chat.styles import Style
@@ -210,7 +210,7 @@ class ChatPolicy:
         problem = None
         try:
             held.hold()
-        except (ChatError, RetrieveError) as error:
+        except ChatError as error:
             if error.ends_all:
                 raise
             problem = f"{FAILED}{error}"
