@@ -13,6 +13,7 @@ from tracerank.answers.asked import LONGEST_QUESTION
 from tracerank.answers.english import AUXILIARIES
 from tracerank.answers.meaning.values import is_value, tokens
 from tracerank.answers.meaning.words import GENERIC, REGIONS, STOP, stem
+from tracerank.answers.values import values_in
 
 POLAR, CHOICE, DATE, NUMBER, WHO, WHERE, OTHER = "polar", "choice", "date", "number", "who", "where", "other"
 _AUXILIARY = "|".join(sorted(AUXILIARIES))
@@ -29,6 +30,13 @@ _FULL_DATE = re.compile(
 )
 _TIMELY = ("when", "year", "date", "day", "month", "century", "decade")
 """What a question must have for one of the three patterns above to match: few do, and patterns take long to say no."""
+_WH_WORD = r"(?:who|whom|what|which|when|where|how)"
+_SEVERAL = re.compile(
+    rf"\b{_WH_WORD}\b[^?.;]*?,? (?:and|and also|as well as) (?:in |on |at |by |for )?{_WH_WORD}\b"
+    r"|\b(?:what|who|which) (?:are|were) (?:both )?the [\w-]+ and (?:the )?[\w-]+ (?:of|in)\b",
+    re.I,
+)
+_VALUE_PART = re.compile(r"\bwhen\b|\b(?:what|which) (?:year|date|day|month)\b|\bhow (?:many|much|old|long|far|tall)\b", re.I)
 _PLACE_WORDS = frozenset(
     ("city", "town", "place", "birthplace", "county", "located", "village", "state", "country", "born")
 )
@@ -62,6 +70,12 @@ class Asking:
     """Whether a date without its day is less than what is asked."""
     regions: frozenset[str] = frozenset()
     """States and countries that it names."""
+    values: frozenset[tuple[str, str]] = frozenset()
+    """Kind and digits of the values that it names."""
+    several: bool = False
+    """Whether it asks for two things at once: "Who wrote it, and when?"."""
+    several_values: bool = False
+    """Whether one of them is a date or a number."""
 
     @property
     def may_conflict(self) -> bool:
@@ -113,6 +127,9 @@ def _read(question: str) -> Asking:
         wants_year=is_timely and bool(_YEAR.search(text)),
         wants_day=is_timely and bool(_FULL_DATE.search(text)),
         regions=regions_in(said),
+        values=frozenset((value.kind, value.shown) for value in values_in(text)),
+        several=(several := bool(_SEVERAL.search(text))),
+        several_values=several and bool(_VALUE_PART.search(text)),
     )
 
 

@@ -7,6 +7,7 @@ from collections.abc import Container, Iterable, Mapping, Sequence, Set
 from itertools import combinations
 
 from tracerank.answers.meaning.asking import DATE, NUMBER, Asking
+from tracerank.answers.meaning.contradiction import agree, contradict
 from tracerank.answers.meaning.measures import measures_agree
 from tracerank.answers.meaning.reading import AnswerReading
 from tracerank.answers.meaning.values import agreeing_values, is_value, likeness
@@ -92,18 +93,21 @@ class Lexicon:
         return found
 
 
-def _candidates(words: Iterable[str]) -> tuple[set[tuple[str, str]], bool]:
+def _candidates(words: Set[str]) -> tuple[set[tuple[str, str]], bool]:
     """Pairs of words that share what words which name the same share, and whether these are all such pairs."""
     first: dict[str, str] = {}
     shared: dict[str, list[str]] = {}
     letters: list[str] = []
     values: list[str] = []
     named: list[str] = []
+    ranked: list[tuple[str, str]] = []
     for word in words:
         if word[0] in "#@":
             values.append(word)
         elif len(word) == 1:
             letters.append(word)
+        elif word[0].isdigit() and (rank := f"#{word[:-2]}") in words:
+            ranked.append((rank, word))
         else:
             named.append(word)
             for key in keys(word):
@@ -113,6 +117,7 @@ def _candidates(words: Iterable[str]) -> tuple[set[tuple[str, str]], bool]:
     held_by = [held for held in shared.values() if len(held) <= _MOST_ALIKE]
     found = {(a, b) if a < b else (b, a) for held in held_by for a, b in combinations(held, 2)}
     found.update(agreeing_values(values))
+    found.update(ranked)
     if letters:
         singles = set(letters)
         found.update((word[0], word) for word in named if word[0] in singles)
@@ -233,13 +238,14 @@ def conflict(a: AnswerReading, b: AnswerReading, asking: Asking) -> bool:
         return True
     if asking.wants_place and a.regions and b.regions and a.regions.isdisjoint(b.regions):
         return max(a.length, b.length) <= LONGEST_PLACED
-    if a.measure and b.measure:
-        return not measures_agree(a.measure, b.measure)
+    if a.measure and b.measure and not measures_agree(a.measure, b.measure):
+        return True
     if asking.kind in (DATE, NUMBER) and a.values and b.values:
         if asking.wants_day and a.is_bare and b.is_bare and _parts(a.values[0][0]) != _parts(b.values[0][0]):
             return True
-        return not any(likeness(x, y) for x in _foremost(a) for y in _foremost(b))
-    return False
+        if not any(likeness(x, y) for x in _foremost(a) for y in _foremost(b)):
+            return True
+    return contradict(a, b, asking)
 
 
 def _foremost(reading: AnswerReading) -> list[str]:
@@ -262,8 +268,8 @@ def _pair_likeness(a: AnswerReading, b: AnswerReading, lexicon: Lexicon) -> floa
         return 1.0
     if a.option >= 0 and a.option == b.option:
         return 0.7 + 0.3 * min(1.0, a.option_margin, b.option_margin)
-    if a.measure and b.measure:
-        return 1.0  # no conflict: they agree
+    if (a.measure and b.measure) or agree(a, b, lexicon.asking):
+        return 1.0  # no conflict: measures agree
     return max(
         (
             core_likeness(x.words, y.words, lexicon) * min(x.strength, y.strength) ** 0.25

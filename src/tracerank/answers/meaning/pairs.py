@@ -113,8 +113,7 @@ def pair_features(
     others = (_ordered(place, other) for place in long for other in range(len(readings)) if other != place)
     scored = sorted(akin.union(others))
     vetoed = _other_detail(akin, readings, lexicon)
-    if asking.may_conflict:
-        vetoed |= _vetoed(scored, readings, asking)
+    vetoed |= _vetoed(scored, readings, asking)
     likes = {
         pair: like
         for pair in akin
