@@ -90,7 +90,7 @@ def asserts(reading: AnswerReading, anchor: AnswerReading, lexicon: Lexicon) -> 
 
 
 def _asserts(reading: AnswerReading, anchor: AnswerReading, lexicon: Lexicon) -> float:
-    if conflict(reading, anchor, lexicon.asking):
+    if conflict(reading, anchor, lexicon.asking, may_add=lexicon.may_add):
         return 0.0
     if reading.polarity and reading.polarity == anchor.polarity:
         return 1.0

@@ -53,11 +53,13 @@ class Memory:
 class Lexicon:
     """What is known of the words of some answers to one question."""
 
-    __slots__ = ("_near", "_reach", "_weights", "asking", "memory")
+    __slots__ = ("_near", "_reach", "_weights", "asking", "may_add", "memory")
 
     def __init__(self, asking: Asking, words: Iterable[str], sought: Set[str], memory: Memory | None = None) -> None:
         """Of all words; only those that are sought will be asked for."""
         self.asking = asking
+        self.may_add = False
+        """Whether the first of two answers may list more than the second, a reference."""
         self._near: dict[str, dict[str, float]] = {}
         self._reach: dict[Words, frozenset[str]] = {}
         self._weights: dict[Words, tuple[tuple[float, ...], float]] = {}
@@ -230,22 +232,22 @@ def _is_changed(core: Words, words: Words, asking: Asking) -> bool:
     return bool(before) and all(word in CHANGING and word not in core and word not in asking.words for word in before)
 
 
-def conflict(a: AnswerReading, b: AnswerReading, asking: Asking) -> bool:
-    """What can never be one answer: yes and no, two options, other regions, other values."""
+def conflict(a: AnswerReading, b: AnswerReading, asking: Asking, *, may_add: bool = False) -> bool:
+    """What can never be one answer: yes and no, two options, other regions, other values, what they state."""
     if a.polarity * b.polarity < 0:
         return True
     if a.option >= 0 and b.option >= 0 and a.option != b.option:
         return True
     if asking.wants_place and a.regions and b.regions and a.regions.isdisjoint(b.regions):
         return max(a.length, b.length) <= LONGEST_PLACED
-    if a.measure and b.measure and not measures_agree(a.measure, b.measure):
-        return True
+    if a.measure and b.measure:
+        return not measures_agree(a.measure, b.measure) or contradict(a, b, asking)
     if asking.kind in (DATE, NUMBER) and a.values and b.values:
         if asking.wants_day and a.is_bare and b.is_bare and _parts(a.values[0][0]) != _parts(b.values[0][0]):
             return True
         if not any(likeness(x, y) for x in _foremost(a) for y in _foremost(b)):
             return True
-    return contradict(a, b, asking)
+    return contradict(a, b, asking, may_add=may_add)
 
 
 def _foremost(reading: AnswerReading) -> list[str]:
@@ -262,7 +264,7 @@ def pair_likeness(a: AnswerReading, b: AnswerReading, lexicon: Lexicon) -> float
 
 
 def _pair_likeness(a: AnswerReading, b: AnswerReading, lexicon: Lexicon) -> float:
-    if conflict(a, b, lexicon.asking):
+    if conflict(a, b, lexicon.asking, may_add=lexicon.may_add):
         return 0.0
     if a.polarity and a.polarity == b.polarity:
         return 1.0

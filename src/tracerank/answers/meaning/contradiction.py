@@ -9,7 +9,8 @@ from tracerank.answers.english import words
 from tracerank.answers.lazy_patterns import lazy_pattern
 from tracerank.answers.meaning.asking import DATE, NUMBER, POLAR, Asking
 from tracerank.answers.meaning.reading import AnswerReading
-from tracerank.answers.meaning.statements import Name, Relation, Statement, numerals, read_statement
+from tracerank.answers.meaning.relations import Relation
+from tracerank.answers.meaning.statements import Name, Statement, numerals, read_statement
 from tracerank.answers.meaning.values import likeness
 from tracerank.answers.meaning.words import GENERIC, NICKNAMES, RANKS, REGIONS, STOP
 from tracerank.answers.values import DATE as DATED
@@ -21,16 +22,12 @@ _SHORT = 18
 _ALIKE = 0.8
 _TELLING = 0.9
 _TRADES = frozenset(words("occupation profession job career professions occupations trade nationality genre genres"))
-_WORKS = frozenset(
-    words("film films movie song album book novel series show play game title titled opera record memoir poem musical sequel")
-)
 _SEQUELS = frozenset(
     words(
         "returns return reloaded reborn revenge rises again begins forever legacy resurrection revolutions beyond sequel "
         "part chapter volume episode strikes back ii iii iv reunion reunited awakens origins remastered uncut"
     )
 )
-_LEVELS = frozenset(words("species breed subspecies variety genus cultivar model dialect subtype kind type"))
 _OPPOSITES = {"to": "from", "under": "over", "before": "after", "with": "without", "up": "down", "in": "out"}
 _OPPOSITES |= {"north": "south", "east": "west", "left": "right", "upper": "lower", "above": "below", "inside": "outside"}
 _OPPOSITES |= {b: a for a, b in _OPPOSITES.items()}
@@ -52,8 +49,8 @@ def statement_of(reading: AnswerReading, asking: Asking) -> Statement:
     return read_statement(focus, reading.text, core, asking, is_short)
 
 
-def contradict(a: AnswerReading, b: AnswerReading, asking: Asking) -> bool:
-    """Whether two answers exclude each other."""
+def contradict(a: AnswerReading, b: AnswerReading, asking: Asking, *, may_add: bool = False) -> bool:
+    """Whether two answers exclude each other; ``may_add``: the first may list more than the second."""
     one, other = statement_of(a, asking), statement_of(b, asking)
     if one.text == other.text:
         return False
@@ -66,7 +63,7 @@ def contradict(a: AnswerReading, b: AnswerReading, asking: Asking) -> bool:
     is_brief = (one.is_short or a.is_marked) and (other.is_short or b.is_marked)
     if is_brief and one.values and other.values and _values_exclude(one, other, asking):
         return True
-    if is_brief and (one.items or other.items) and _lists_exclude(one, other, a, b, asking):
+    if is_brief and (one.items or other.items) and _lists_exclude(one, other, a, b, asking, may_add):
         return True
     if one.identifier and other.identifier and _codes_differ(one, other, a, b, asking):
         return True
@@ -166,6 +163,8 @@ def _values_exclude(one: Statement, other: Statement, asking: Asking) -> bool:
             return True
         if kind == SCORE and len(ours) == len(theirs) and any(relation(x, y) is False for x, y in zip(ours, theirs, strict=True)):
             return True
+    if is_asked:
+        return False
     ours_numbered, theirs_numbered = set(numerals(one.values)), set(numerals(other.values))
     has_name = any(value.kind in (ORDINAL, "numeral") for value in (*one.values, *other.values))
     return has_name and bool(ours_numbered and theirs_numbered) and ours_numbered.isdisjoint(theirs_numbered)
@@ -181,7 +180,9 @@ def _versions_differ(one: Statement, other: Statement) -> bool:
     return bool(ours and theirs) and ours.isdisjoint(theirs)
 
 
-def _lists_exclude(one: Statement, other: Statement, a: AnswerReading, b: AnswerReading, asking: Asking) -> bool:
+def _lists_exclude(
+    one: Statement, other: Statement, a: AnswerReading, b: AnswerReading, asking: Asking, may_add: bool
+) -> bool:
     """Whether one lists, or leaves open, what the other does not name."""
     if not _TRADES.isdisjoint(asking.words):
         return False
@@ -189,18 +190,22 @@ def _lists_exclude(one: Statement, other: Statement, a: AnswerReading, b: Answer
     if not ours or not theirs:
         return False
     if one.is_choice != other.is_choice:
+        if may_add and other.is_choice:
+            return False  # a reference that gives alternatives
         single = other if one.is_choice else one
         items, alone = (ours, theirs) if one.is_choice else (theirs, ours)
         hits = [item for item in items if any(_shares(item, said) for said in alone)]
         return not single.items and 0 < len(hits) < len(items)
-    return any(_is_missing(item, theirs, other) for item in ours) or any(_is_missing(item, ours, one) for item in theirs)
+    if any(_is_missing(item, ours, one) for item in theirs):
+        return True
+    return not may_add and any(_is_missing(item, theirs, other) for item in ours)
 
 
 def _only_item(reading: AnswerReading, asking: Asking) -> tuple[frozenset[str], ...]:
     if not reading.cores:
         return ()
-    core = frozenset(word for word in reading.cores[0].words if word not in STOP and word not in asking.words)
-    return (core,) if core else ()
+    core = frozenset(reading.cores[0].words) - STOP
+    return (core - asking.words or core,) if core else ()
 
 
 def _is_missing(item: frozenset[str], items: tuple[frozenset[str], ...], said: Statement) -> bool:
@@ -292,11 +297,11 @@ def _wordings_differ(one: Statement, other: Statement, asking: Asking) -> bool:
     more = [word for word in long if word not in short and word not in STOP]
     if not more:
         return False
-    if not _LEVELS.isdisjoint(asking.words):
+    if asking.wants_level:
         return all(word.isalpha() and word not in RANKS for word in more) and "(" not in one.text + other.text and (
             long[-len(short) :] == short or long[: len(short)] == short
         )
-    if not _WORKS.isdisjoint(asking.words):
+    if asking.wants_work:
         if any(word in _SEQUELS or (word.isdigit() and len(word) < 4) for word in more):
             return True
         is_run = any(long[at : at + len(short)] == short for at in range(len(long) - len(short) + 1))

@@ -11,16 +11,18 @@ from typing import NamedTuple
 from tracerank.answers.english import HONORIFICS, TITLES, VERBS, words
 from tracerank.answers.lazy_patterns import lazy_pattern
 from tracerank.answers.meaning.asking import Asking
+from tracerank.answers.meaning.relations import Relation, read_relation
 from tracerank.answers.meaning.values import tokens
-from tracerank.answers.meaning.words import STOP, stem
+from tracerank.answers.meaning.words import STOP
 from tracerank.answers.text_keys import fold
 from tracerank.answers.values import NUMERAL, Value, values_in
 
 MAX_BODY = 1200
 """Characters in which rejected mentions are looked for."""
+_CAPITAL = r"[A-ZÀ-Þ][\w.-]*"
 _HEARSAY = (
     r"says?|said|names?|named|claims?|claimed|lists?|listed|credit(?:s|ed)?|thought|think|believed?|often|commonly"
-    r"|wikipedia|mistaken|assumed|some|many|most|several|first"
+    r"|wikipedia|mistaken|assumed|some|many|most|several|I first"
 )
 _KIN = (
     "son|daughter|child|wife|husband|widow|widower|father|mother|brother|sister|half-brother|pupil|student|disciple|teacher"
@@ -30,13 +32,14 @@ _KIN = (
 _END = r"(?=[,;:.()—–]|\s-\s|\s(?:but|while|and (?:it|he|she|they|was|is)|though|although)\b|\Z)"
 _REJECTED = (
     lazy_pattern(
-        r"(?:\b(?:not|never|no longer|rather than|instead of|as opposed to|unlike|contrary to|neither|wrongly|other than)"
-        rf"|n't)\b(?! (?:only|just|yet|sure|certain|clear|known|merely|simply|be confirmed)\b)\s[^;:()—–]{{1,90}}?{_END}",
+        r"(?:\b(?:not|never|no longer|rather than|instead of|as opposed to|unlike|contrary to|neither|wrongly)"
+        rf"|n't)\b(?! (?:only|just|yet|sure|certain|clear|known|merely|simply|be confirmed|until|before|later|earlier)\b)\s[^;:()—–]{{1,90}}?{_END}",
         re.I,
     ),
     lazy_pattern(r"(?:(?<=\A)|(?<=[.;!?]\s))(?:although|though|even though|while|whereas|despite)\s[^,;]{3,120},", re.I),
     lazy_pattern(
-        rf"(?:(?<=\A)|(?<=[.;!?]\s))[^.;]{{0,60}}?\b(?:{_HEARSAY})\b[^.;]{{1,90}}?(?=,? (?:but|however|yet)\b|; (?!not\b))",
+        rf"(?:(?<=\A)|(?<=[.;!?]\s))[^.;]{{0,60}}?\b(?:{_HEARSAY})\b[^.;]{{1,90}}?(?=,? (?:but|however|yet)\b)"
+        r"|(?:(?<=\A)|(?<=[.;!?]\s))(?:some|many|most|several|other)\s[^.;]{3,90};",
         re.I,
     ),
     lazy_pattern(r",? (?:although|though|even though|whereas|while|contrary to|as opposed to)\s[^.;]{3,120}", re.I),
@@ -44,14 +47,20 @@ _REJECTED = (
         r"\((?=[^()]{0,80}\b(?:not|some|other|formerly|won|lost|was|were|had|only|see also|cf|later|says?)\b)[^()]{3,120}\)",
         re.I,
     ),
-    lazy_pattern(rf"\b(?:than(?! [0-9])|(?:{_KIN}|capital) of)\s[^,;:.()]{{2,60}}", re.I),
-    lazy_pattern(rf"\b(?:[A-Z][\w.-]*\s){{0,3}}[A-Z][\w.-]*['’]s\s(?:\w+\s)?(?:{_KIN})\b"),
+    lazy_pattern(r"\bthan(?! [0-9])\s[^,;:.()]{2,60}", re.I),
     lazy_pattern(r"\b(?:the )?claim (?:that|for) [^.;]{3,80}", re.I),
-    lazy_pattern(r",? (?:and|before|was|being)?\s?(?:later|then|subsequently|afterwards) [^.;,]{3,80}", re.I),
-    lazy_pattern(r"\bthe name [A-Z]\w+ came later|\b[A-Z][\w ]{1,40} (?:came|was added) later\b"),
+)
+_LATER = frozenset(words("later then known after current currently now"))
+_AFTERWARDS = lazy_pattern(
+    r"(?:, (?:and |before |was |being )?| and | before )(?:later|then|subsequently|afterwards) [^.;,]{3,80}"
+    rf"|\bthe name {_CAPITAL} came later|\b{_CAPITAL}(?: {_CAPITAL}){{0,3}} (?:came|was added) later\b"
+)
+_OF_KIN = lazy_pattern(
+    rf"\b(?P<of>{_KIN}|capital) of\s(?:the )?(?:[a-z]+ )?{_CAPITAL}(?:(?: and| of)? {_CAPITAL}){{0,5}}"
+    rf"|\b(?:{_CAPITAL}\s){{0,3}}{_CAPITAL}['’]s\s(?:\w+\s)?(?P<kin>{_KIN})\b"
 )
 _MAY_REJECT = lazy_pattern(
-    rf"\b(?:not|never|no longer|rather|instead|opposed|unlike|contrary|neither|wrongly|other than|though|although|while"
+    rf"\b(?:not|never|no longer|rather|instead|opposed|unlike|contrary|neither|wrongly|though|although|while"
     rf"|whereas|despite|but|however|yet|than|later|then|subsequently|afterwards|claim|{_KIN}|capital)\b|n't|;|\(",
     re.I,
 )
@@ -88,34 +97,14 @@ _OR = lazy_pattern(r"\bor\b|\beither\b", re.I)
 _OR_PERHAPS = lazy_pattern(r", or (?:perhaps|possibly|maybe|rarely|less)\b|\((?:or|possibly|perhaps) ", re.I)
 _JOINER = lazy_pattern(r"\s(?:and|&|or|together with)\s|;|\s/\s|\n", re.I)
 _PAREN = lazy_pattern(r"\([^()]*\)|\[[^\[\]]*\]")
-_NO_LIST = lazy_pattern(r"\b(?:not|rather than|instead|never|although|though|but|later|then|[a-z]{3,}ed (?:in|up|to|as|at)|grew)\b")
+_NO_LIST = lazy_pattern(r"\b(?:not|rather than|instead|never|although|though|but|later|then|[a-z]{3,}ed (?:in|up|to|as|at|by)|grew)\b"
+    rf"|\b(?:{_KIN}|between)s? of\b")
+_AFTER_ITEMS = lazy_pattern(
+    r",? (?:with|who|whom|which|where|when|after|before|as|whose|also|from|during|because|since|to) |(?<=[a-z])\. |, (?:in|on|at|by) | [–—-] ", re.I
+)
+_VAGUE = frozenset(words("several some others other many his her their fellow various more etc"))
 MAX_ITEM_WORDS = 6
 
-_CAP = r"(?:[A-ZÀ-Þ][\w'’.-]*)"
-_NAME = rf"(?:the )?{_CAP}(?: (?:of|de|von|van|the) {_CAP}| {_CAP})*"
-_TRIPLE = lazy_pattern(rf"(?P<first>{_NAME}),? (?P<verb>(?:[a-z'-]+ ){{1,6}}?)(?P<second>{_NAME})")
-_COMPARED = lazy_pattern(
-    r"(?:the |a )?(?P<first>[\w'-]+(?: [\w'-]+){0,3}?) (?:is|was|are|were)(?: \w+)? (?P<verb>\w+er|more \w+|less \w+)"
-    r" than (?:the |a )?(?P<second>[\w'-]+(?: [\w'-]+){0,3})",
-    re.I,
-)
-_RELATIONS = {
-    "beat": ("beat beaten beats defeated defeats won overcame outscored eliminated", "lost loses"),
-    "buy": ("bought acquired purchased buys acquires took takeover", "sold"),
-    "teach": ("teacher taught mentor mentored tutor teaches", "pupil student studied disciple"),
-    "parent": ("father mother parent", "son daughter child"),
-    "precede": ("preceded predecessor", "succeeded followed replaced successor"),
-    "more": (
-        "higher taller larger bigger older longer greater heavier deeper faster more wider earlier richer stronger",
-        "lower shorter smaller younger lighter shallower slower less fewer narrower later poorer weaker",
-    ),
-}
-_RELATION_OF = {
-    word: (name, sign) for name, pair in _RELATIONS.items() for sign, row in zip((1, -1), pair, strict=True) for word in row.split()
-}
-_PASSIVE = frozenset(words("was were is are been being got"))
-
-_INITIAL = re.compile(r"[A-Za-z]\.?")
 _SUFFIXES = {
     "jr": "younger", "junior": "younger", "younger": "younger", "fils": "younger", "son": "younger",
     "sr": "elder", "senior": "elder", "elder": "elder", "père": "elder", "pere": "elder",
@@ -126,14 +115,6 @@ _IDENTIFIER = lazy_pattern(
     r"(?<![\w./@-])(?:https?://(?:dx\.)?doi\.org/)?(?=[\w./:()-]*[0-9_(])[A-Za-z0-9_]+(?:[._/:-]+[A-Za-z0-9_]+)*(?:\([\w ,]*\))?(?![\w@])"
 )
 _PLAIN_CODE = re.compile(r"[0-9]+(?:st|nd|rd|th|s|m|k|km|kg|cm|mm|ft|am|pm|bn)?|[0-9.,:/-]+[a-z%]{0,3}|'?[0-9]{2,4}s", re.I)
-
-
-class Relation(NamedTuple):
-    """Who does something to whom."""
-
-    name: str
-    first: frozenset[str]
-    second: frozenset[str]
 
 
 class Name(NamedTuple):
@@ -210,9 +191,12 @@ def _mentions(text: str, asking: Asking) -> tuple[frozenset[str], frozenset[str]
     if not _MAY_REJECT.search(text) and not (asking.words & _ASKS_OF_LIFE):
         return frozenset(), frozenset()
     spans = [found.span() for pattern in _REJECTED for found in pattern.finditer(text)]
+    if asking.words.isdisjoint(_LATER):
+        spans += [found.span() for found in _AFTERWARDS.finditer(text)]
     for asked, phrases in _LIFE_PHRASES:
         if not asked.isdisjoint(asking.words):
             spans += [found.span() for found in phrases.finditer(text)]
+    spans += [one.span() for one in _OF_KIN.finditer(text) if (one["of"] or one["kin"]) not in asking.words]
     if not _WINNING.isdisjoint(asking.words):
         spans += [found.span() for found in _LOSERS.finditer(text)]
     if not spans:
@@ -235,50 +219,30 @@ def _items(text: str, core: tuple[str, ...], asking: Asking) -> tuple[tuple[froz
     """The telling words of each listed thing, and whether they are alternatives."""
     body = _PAREN.sub("", text)
     is_choice = bool(_OR.search(body))
-    if not is_choice and not (_JOINER.search(body) or body.count(", ") > 1):
+    if not is_choice and not _JOINER.search(body):
         return (), False
-    if len(body) > 200 or asking.options or _NO_LIST.search(body):
+    body = body[: cut.start()] if (cut := _AFTER_ITEMS.search(body)) else body
+    if len(body) > 200 or asking.options:
         return (), False
     first = _BEFORE_PAIR.search(body)
     head = body[: first.start()] if first else body
     if lead := _BEFORE_ITEMS.match(head + " "):
         body = body[min(lead.end(), len(head)) :]
+    if _NO_LIST.search(body):
+        return (), False
     parts = [part for part in _ITEM_BREAK.split(body) if part.strip(" .*")]
     found = []
     for part in parts:
         said = tokens(part)
-        telling = frozenset(word for word in said if word not in STOP and word not in asking.words)
-        if len(said) > MAX_ITEM_WORDS or not VERBS.isdisjoint(said[1:]):
+        telling = frozenset(said) - STOP
+        telling = telling - asking.words or telling
+        if len(said) > MAX_ITEM_WORDS or not VERBS.isdisjoint(said[not found :]):
             return (), False
-        if telling:
+        if telling and said[0] not in _VAGUE:
             found.append(telling)
     if len(found) < 2:
         return (), False
     return tuple(found), is_choice and not _OR_PERHAPS.search(text)
-
-
-def read_relation(text: str) -> Relation | None:
-    """The first two names of a text with the verb or comparison between them, the doer first."""
-    if compared := _COMPARED.search(text):
-        return _relation(compared, ["is", *compared["verb"].lower().split()])
-    for found in _TRIPLE.finditer(text):
-        if made := _relation(found, found["verb"].split()):
-            return made
-    return None
-
-
-def _relation(found: re.Match[str], verb: list[str]) -> Relation | None:
-    name, sign = next((_RELATION_OF[word] for word in verb if word in _RELATION_OF), ("", 1))
-    is_passive = not _PASSIVE.isdisjoint(verb) and verb[-1] == "by"
-    if not name:
-        told = [word for word in verb if word not in STOP and not word.endswith("ly")]
-        if not told or verb[-1] in ("and", "or", "with"):
-            return None
-        name = stem(told[0])
-    first, second = (frozenset(tokens(found[side])) - STOP for side in ("first", "second"))
-    if is_passive != (sign < 0):
-        first, second = second, first
-    return Relation(name, first, second) if first and second else None
 
 
 def read_name(text: str) -> Name | None:
