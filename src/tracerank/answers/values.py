@@ -81,6 +81,7 @@ _TOKEN = lazy_pattern(
     r"|(?P<ordinal>[0-9]+(?:st|nd|rd|th))(?![a-z])"
     r"|(?P<number>(?<![a-z0-9_/.])(?<![a-z0-9/]-)(?:(?:[0-9]{1,3}(?:,[0-9]{3})+|[0-9]+)(?:\.[0-9]+)?|\.[0-9]+)(?!/[a-z]{2}))"
     r"(?=(?P<scale>k|m|b|bn|mn)\b|[^\W\d_]*)"
+    r"|(?P<war>\bww(?:i{1,2}|[12]))\b"
     r"|(?P<word>(?:km|mi)/h|m/s|[a-z]+(?:'[a-z]+)?)|(?P<sign>[%$£€¥₹₩₽<>≤≥~+°-])",
 )
 _ROMAN = lazy_pattern(r"(?<![\w.'-])(?=[IVX])(X{0,2}(?:IX|IV|V?I{0,3}))(?=[\s,.;:)!?\"'*]|\Z)(?!\. [A-Z])")
@@ -107,7 +108,7 @@ _MONTHS |= {name[:3]: number for name, number in _MONTHS.items()} | {"sept": 9}
 _NUMBER_WORDS = SMALL_NUMBERS | TENS
 _MULTIPLES = {"hundred": 100, "thousand": 1000, "million": 10**6, "billion": 10**9, "trillion": 10**12, "dozen": 12}
 _QUICK = lazy_pattern(
-    r"[0-9]|[IVX]\b|\b(?:" + "|".join((*_NUMBER_WORDS, *SMALL_ORDINALS, *_MULTIPLES, "half")) + r")\b", re.I
+    r"[0-9]|[IVX]\b|ww|\b(?:" + "|".join((*_NUMBER_WORDS, *SMALL_ORDINALS, *_MULTIPLES, "half")) + r")\b", re.I
 )
 _MIN_YEAR, _MAX_YEAR = 1000, 2100
 _SLACK_OF_CALENDAR = 0.02
@@ -195,9 +196,9 @@ def _sign(value: Value) -> int:
 def _near(x: float, y: float, a: Value, b: Value) -> bool:
     if x == y or abs(x - y) <= 1e-9 * abs(x):
         return True
-    if a.unit == "second" and abs(x - y) <= _SLACK_OF_CALENDAR * abs(x) and a.slack != b.slack:
+    if a.unit == b.unit == "second" and abs(x - y) <= _SLACK_OF_CALENDAR * abs(x) and a.slack != b.slack:
         return True
-    if a.unit and a.slack != b.slack and abs(x - y) <= max(a.slack, b.slack):
+    if a.unit and b.unit and a.slack != b.slack and abs(x - y) <= max(a.slack, b.slack):
         return True
     return rounds(x, y)
 
@@ -285,6 +286,8 @@ class _Scan:
             kind = "number"
         if kind == "grouped":
             return self._number(place, float(said.replace(".", "")), 0.5, 1)
+        if kind == "war":
+            return Value(NUMERAL, start, end, 2.0 if said[2:] in ("ii", "2") else 1.0, shown=said), 1
         if kind == "feet":
             feet, inches = re.findall(r"[0-9.]+", said)
             height = 0.3048 * int(feet) + 0.0254 * float(inches)

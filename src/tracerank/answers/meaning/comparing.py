@@ -11,7 +11,7 @@ from tracerank.answers.meaning.contradiction import agree, contradict
 from tracerank.answers.meaning.measures import measures_agree
 from tracerank.answers.meaning.reading import AnswerReading
 from tracerank.answers.meaning.values import agreeing_values, is_value, likeness
-from tracerank.answers.meaning.words import CHANGING, RANKS, STOP, keys
+from tracerank.answers.meaning.words import CHANGING, PARENTS, RANKS, STOP, keys
 
 _LIKE = 0.6
 """Share from which the shorter of two cores is taken to stand in the other."""
@@ -238,16 +238,27 @@ def conflict(a: AnswerReading, b: AnswerReading, asking: Asking, *, may_add: boo
         return True
     if a.option >= 0 and b.option >= 0 and a.option != b.option:
         return True
-    if asking.wants_place and a.regions and b.regions and a.regions.isdisjoint(b.regions):
+    if asking.wants_place and are_elsewhere(a.regions, b.regions):
         return max(a.length, b.length) <= LONGEST_PLACED
     if a.measure and b.measure:
         return not measures_agree(a.measure, b.measure) or contradict(a, b, asking)
     if asking.kind in (DATE, NUMBER) and a.values and b.values:
         if asking.wants_day and a.is_bare and b.is_bare and _parts(a.values[0][0]) != _parts(b.values[0][0]):
             return True
-        if not any(likeness(x, y) for x in _foremost(a) for y in _foremost(b)):
+        if not any(likeness(x, y) for x in _foremost(a) for y in _foremost(b)) and not agree(a, b, asking):
             return True
     return contradict(a, b, asking, may_add=may_add)
+
+
+def are_elsewhere(a: Set[str], b: Set[str]) -> bool:
+    """Paris in Texas and Paris in France; Oregon may be told as the United States."""
+    x, y = a - b, b - a
+    return bool(x and y) and wider(x).isdisjoint(b) and wider(y).isdisjoint(a)
+
+
+def wider(regions: Set[str]) -> frozenset[str]:
+    """Each region's country, where it is a state."""
+    return frozenset(PARENTS.get(region, region) for region in regions)
 
 
 def _foremost(reading: AnswerReading) -> list[str]:

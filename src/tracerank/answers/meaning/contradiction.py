@@ -4,10 +4,11 @@ Every test is symmetric and looks at two answers only. Rather misses a contradic
 """
 
 import re
+from collections.abc import Iterator
 
 from tracerank.answers.english import words
 from tracerank.answers.lazy_patterns import lazy_pattern
-from tracerank.answers.meaning.asking import DATE, NUMBER, POLAR, Asking
+from tracerank.answers.meaning.asking import DATE, NUMBER, OTHER, POLAR, Asking
 from tracerank.answers.meaning.reading import AnswerReading
 from tracerank.answers.meaning.relations import Relation
 from tracerank.answers.meaning.statements import Name, Statement, numerals, read_statement
@@ -19,6 +20,8 @@ from tracerank.answers.values import FILLING, ORDINAL, SCORE, TIME, VERSION, Val
 
 _SHORT = 18
 """Words of a sentence whose values are what it answers with."""
+_MAX_LIST = 160
+"""Characters from the first to the last of several things in bold."""
 _ALIKE = 0.8
 _TELLING = 0.9
 _TRADES = frozenset(words("occupation profession job career professions occupations trade nationality genre genres"))
@@ -44,9 +47,14 @@ def statement_of(reading: AnswerReading, asking: Asking) -> Statement:
     """The parts of an answer that another may contradict."""
     start, end = reading.sentence
     is_short = reading.is_bare or reading.length <= _SHORT
-    focus = reading.text if reading.is_bare else reading.text[start:end]
+    if reading.is_bare:
+        start, end = 0, len(reading.text)
+    elif reading.is_marked and len(reading.cores) > 1:  # several things in bold may be a list
+        first, last = reading.cores[0].span.start, reading.cores[-1].span.end
+        start, end = (first, last) if 0 < last - first < _MAX_LIST else (start, end)
+    focus = reading.text[start:end]
     core = reading.cores[0].words if reading.cores else ()
-    return read_statement(focus, reading.text, core, asking, is_short)
+    return read_statement(focus, reading.text, core, asking, is_short, reading.is_bare)
 
 
 def contradict(a: AnswerReading, b: AnswerReading, asking: Asking, *, may_add: bool = False) -> bool:
@@ -59,7 +67,7 @@ def contradict(a: AnswerReading, b: AnswerReading, asking: Asking, *, may_add: b
     if one.relation and other.relation and _swapped(one.relation, other.relation):
         return True
     if asking.kind == POLAR:
-        return False
+        return _is_denied(a, one, other) or _is_denied(b, other, one)
     is_brief = (one.is_short or a.is_marked) and (other.is_short or b.is_marked)
     if is_brief and one.values and other.values and _values_exclude(one, other, asking):
         return True
@@ -88,6 +96,18 @@ def agree(a: AnswerReading, b: AnswerReading, asking: Asking) -> bool:
     return _values_agree(one, other, asking)
 
 
+def shared_parts(reading: AnswerReading, asking: Asking) -> Iterator[str]:
+    """What answers that agree have in common, as keys to find them by."""
+    said = statement_of(reading, asking)
+    if said.identifier:
+        yield f"@{_plain(said.identifier)}"
+    if said.relation:
+        yield f">{said.relation.name}"
+    yield from (word for item in said.items for word in item)
+    if said.is_short:
+        yield from (f"~{value.number:.6g}" for value in said.values if value.kind != DATED)
+
+
 def _is_matched(one: Statement, other: Statement) -> bool:
     return all(any(_shares(item, listed) for listed in other.items) for item in one.items)
 
@@ -111,6 +131,18 @@ def _is_mere(said: Statement, asking: Asking) -> bool:
 
 
 _IDLE = FILLING | STOP
+
+
+def _is_denied(a: AnswerReading, one: Statement, other: Statement) -> bool:
+    """Whether the first says no by repeating what the other says with a "not"."""
+    if a.polarity >= 0 or not _NOT.search(one.text) or _NOT.search(other.text):
+        return False
+    told = other.said - STOP
+    return len(told) > 1 and len(told & one.said) >= _REPEATED * len(told)
+
+
+_NOT = lazy_pattern(r"\b(?:not|never|no longer)\b|n't\b", re.I)
+_REPEATED = 0.7
 
 
 def _rejects(one: Statement, other: AnswerReading, stated: Statement, asking: Asking) -> bool:
@@ -151,6 +183,8 @@ def _values_exclude(one: Statement, other: Statement, asking: Asking) -> bool:
     if not _VERSIONS.isdisjoint(asking.words) and _versions_differ(one, other):
         return True
     is_asked = asking.kind in (DATE, NUMBER)
+    if not is_asked and asking.kind != OTHER and not (one.is_bare and other.is_bare):
+        return False
     kinds = (NUMBERED, DATED, TIME, SCORE, VERSION) if is_asked else (NUMBERED, TIME, SCORE, VERSION)
     for kind in kinds:
         ours, theirs = ([value for value in said.values if value.kind == kind] for said in (one, other))
@@ -158,8 +192,8 @@ def _values_exclude(one: Statement, other: Statement, asking: Asking) -> bool:
             continue
         if kind == NUMBERED:
             ours, theirs = _chief(ours), _chief(theirs)
-        found = [relation(x, y) for x in ours for y in theirs]
-        if False in found and True not in found:
+        found = {relation(x, y) for x in ours for y in theirs}
+        if False in found and True not in found and not (_states(one, theirs) or _states(other, ours)):
             return True
         if kind == SCORE and len(ours) == len(theirs) and any(relation(x, y) is False for x, y in zip(ours, theirs, strict=True)):
             return True
@@ -168,6 +202,10 @@ def _values_exclude(one: Statement, other: Statement, asking: Asking) -> bool:
     ours_numbered, theirs_numbered = set(numerals(one.values)), set(numerals(other.values))
     has_name = any(value.kind in (ORDINAL, "numeral") for value in (*one.values, *other.values))
     return has_name and bool(ours_numbered and theirs_numbered) and ours_numbered.isdisjoint(theirs_numbered)
+
+
+def _states(said: Statement, values: list[Value]) -> bool:
+    return any(relation(x, y) for x in said.all_values for y in values)
 
 
 def _chief(values: list[Value]) -> list[Value]:
@@ -224,10 +262,14 @@ def _codes_differ(one: Statement, other: Statement, a: AnswerReading, b: AnswerR
     x, y = _plain(one.identifier), _plain(other.identifier)
     if x == y or one.said & other.said == one.said | other.said:
         return False
-    if one.identifier in other.text.lower() or other.identifier in one.text.lower():
+    if _stands(one.identifier, other.text) or _stands(other.identifier, one.text):
         return False
     short, long = sorted((_bare_code(one.identifier), _bare_code(other.identifier)), key=len)
     return not (long.startswith((f"{short}-", f"{short}/", f"{short}(")) or long.endswith((f".{short}", f"/{short}")))
+
+
+def _stands(code: str, text: str) -> bool:
+    return re.search(rf"(?<![\w-]){re.escape(code)}(?![\w-])", text.lower()) is not None
 
 
 def _bare_code(code: str) -> str:
@@ -290,6 +332,8 @@ def _wordings_differ(one: Statement, other: Statement, asking: Asking) -> bool:
     own_first, own_second = set(first) - set(second), set(second) - set(first)
     if any(_OPPOSITES.get(word) in own_second for word in own_first):
         return True
+    if _placed_otherwise(one, other, own_second) or _placed_otherwise(other, one, own_first):
+        return True
     short, long = (first, second) if len(first) <= len(second) else (second, first)
     short, long = (tuple(word for word in said if word not in _ARTICLES) for said in (short, long))
     if not set(short) < set(long) or not short:
@@ -305,10 +349,25 @@ def _wordings_differ(one: Statement, other: Statement, asking: Asking) -> bool:
         if any(word in _SEQUELS or (word.isdigit() and len(word) < 4) for word in more):
             return True
         is_run = any(long[at : at + len(short)] == short for at in range(len(long) - len(short) + 1))
+        if is_run and long[-len(short) :] == short and not _SMALL.isdisjoint(more):
+            return True
         return not is_run and not any(word in _MADE for word in more)
     return False
 
 
+def _placed_otherwise(one: Statement, other: Statement, own: set[str]) -> bool:
+    """Trinity College, Cambridge beside Trinity College Dublin."""
+    head, comma, tail = one.text.lower().partition(", ")
+    if not comma or not own or "," in tail + other.text or one.items or other.items:
+        return False
+    named, placed = set(_WORDS.findall(head)), set(_WORDS.findall(tail))
+    said = set(_WORDS.findall(other.text.lower()))
+    if len(named) < 2 or not named <= said or not placed.isdisjoint(said) or len(placed) > 3:
+        return False
+    return not any(word in GENERIC or word in STOP or word in REGIONS or word.isdigit() for word in own | placed)
+
+
+_SMALL = frozenset(words("short brief new little concise complete shorter other second"))
 _MADE = frozenset(words("by film movie novel book album song series game released directed written tv soundtrack"))
 _ARTICLES = ("the", "a", "an")
 _WORDS = re.compile(r"[^\W_]+(?:'[^\W_]+)?")

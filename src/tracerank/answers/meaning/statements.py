@@ -42,7 +42,7 @@ _REJECTED = (
         r"|(?:(?<=\A)|(?<=[.;!?]\s))(?:some|many|most|several|other)\s[^.;]{3,90};",
         re.I,
     ),
-    lazy_pattern(r",? (?:although|though|even though|whereas|while|contrary to|as opposed to)\s[^.;]{3,120}", re.I),
+    lazy_pattern(r"(?<=[\w)\"'*])(?:,| )\s?(?:although|though|even though|whereas|while|contrary to)\s[^.;]{3,120}", re.I),
     lazy_pattern(
         r"\((?=[^()]{0,80}\b(?:not|some|other|formerly|won|lost|was|were|had|only|see also|cf|later|says?)\b)[^()]{3,120}\)",
         re.I,
@@ -85,13 +85,13 @@ _LEAD = lazy_pattern(
     re.I,
 )
 _BEFORE_ITEMS = lazy_pattern(
-    r"\A.*\b(?:is|are|was|were|by|of|made|include|includes|being|from|likely|probably|perhaps|possibly|either|both|be"
+    r"\A.*\b(?:is|are|was|were|by|of|made|include|includes|being|from|likely|probably|perhaps|possibly|either|both|be|between"
     r"|in|at|on)\b:?\s+(?=\S)|\A[^:]{1,40}:\s+",
     re.I,
 )
-_BEFORE_PAIR = lazy_pattern(r"(?:, )?\b(?:and|or)\b|,", re.I)
+_BEFORE_PAIR = lazy_pattern(r"(?:, )?\b(?:and|or)\b|,(?! [0-9]{4}\b)", re.I)
 _ITEM_BREAK = lazy_pattern(
-    r"(?:[,;]\s+(?:and\s+|or\s+|& )?|\s+and\s+|\s*&\s*|\s+or\s+|\s+together with\s+|\s+/\s+|\n[-*• ]*)\s*", re.I
+    r"(?:[,;]\s+(?![0-9]{4}\b)(?:and\s+|or\s+|& )?|\s+and\s+|\s*&\s*|\s+or\s+|\s+together with\s+|\s+/\s+|\n[-*• ]*)\s*", re.I
 )
 _OR = lazy_pattern(r"\bor\b|\beither\b", re.I)
 _OR_PERHAPS = lazy_pattern(r", or (?:perhaps|possibly|maybe|rarely|less)\b|\((?:or|possibly|perhaps) ", re.I)
@@ -100,7 +100,7 @@ _PAREN = lazy_pattern(r"\([^()]*\)|\[[^\[\]]*\]")
 _NO_LIST = lazy_pattern(r"\b(?:not|rather than|instead|never|although|though|but|later|then|[a-z]{3,}ed (?:in|up|to|as|at|by)|grew)\b"
     rf"|\b(?:{_KIN}|between)s? of\b")
 _AFTER_ITEMS = lazy_pattern(
-    r",? (?:with|who|whom|which|where|when|after|before|as|whose|also|from|during|because|since|to) |(?<=[a-z])\. |, (?:in|on|at|by) | [–—-] ", re.I
+    r",? (?:with|who|whom|which|where|when|after|before|as|whose|also|from|during|because|since|to) |(?<=\w\w)\. |, (?:in|on|at|by) | [–—-] ", re.I
 )
 _VAGUE = frozenset(words("several some others other many his her their fellow various more etc"))
 MAX_ITEM_WORDS = 6
@@ -134,6 +134,8 @@ class Statement(NamedTuple):
     said: frozenset[str]
     """The words of what answers."""
     values: tuple[Value, ...]
+    all_values: tuple[Value, ...]
+    """With those of the sentences around it."""
     asserted: frozenset[str]
     """Words that stand somewhere outside of what is rejected."""
     rejected: frozenset[str]
@@ -147,6 +149,7 @@ class Statement(NamedTuple):
     identifier: str
     """The first token such as NHM-2041-A or open_file; empty: there is none."""
     is_short: bool
+    is_bare: bool
 
 
 def without_lead(text: str) -> str:
@@ -156,7 +159,7 @@ def without_lead(text: str) -> str:
 
 
 @lru_cache(maxsize=8192)
-def read_statement(focus: str, body: str, core: tuple[str, ...], asking: Asking, is_short: bool) -> Statement:
+def read_statement(focus: str, body: str, core: tuple[str, ...], asking: Asking, is_short: bool, is_bare: bool) -> Statement:
     """The parts of an answer, of whose ``body`` the ``focus`` is what answers and ``core`` its words."""
     text = without_lead(fold(focus).strip()).strip(" *_\"'`.")
     said = frozenset(tokens(text))
@@ -166,7 +169,8 @@ def read_statement(focus: str, body: str, core: tuple[str, ...], asking: Asking,
     return Statement(
         text=text,
         said=said,
-        values=_new_values(text, asking),
+        values=(values := _new_values(text, asking)),
+        all_values=values if len(body) == len(focus) else values_in(body),
         asserted=asserted,
         rejected=rejected,
         items=items,
@@ -175,6 +179,7 @@ def read_statement(focus: str, body: str, core: tuple[str, ...], asking: Asking,
         name=read_name(text) if is_name else None,
         identifier=_identifier(text, asking),
         is_short=is_short,
+        is_bare=is_bare,
     )
 
 

@@ -79,7 +79,7 @@ philosopher philosophy|teacher teaching educator|photographer photography|physic
 filmmaker director|trader merchant|spine backbone|hotel hotels|bicycle bike|automobile car|saint st|mount mt|fort ft
 first 1st|second 2nd|center centre|theater theatre|harbor harbour|gray grey|colour color|corporation corp
 incorporated inc|limited ltd|company co|brothers bros|versus vs|professional pro
-junior jr younger|senior sr elder
+junior jr younger|senior sr elder|bc bce|ad ce
 """
 _NICKNAMES = """
 alexander alex sandy|andrew andy|anthony tony|benjamin ben|catherine kate kathy cathy|charles charlie chuck
