@@ -5,7 +5,7 @@ the whole of a short text states is read by ``numbers.py``.
 """
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from tracerank.answers.english import MONTHS, words
@@ -92,7 +92,7 @@ _BOUNDS = (
     ("<", lazy_pattern(r"(?:less than|fewer than|younger than|shorter than|earlier than|under|below|at most|up to"
                        r"|no more than|a maximum of|maximum of|not more than|<=?|≤)(?: the age of| age)?\s?\Z")),
     ("before", lazy_pattern(r"(?:before|prior to|by|no later than)\s\Z")),
-    ("after", lazy_pattern(r"(?:after|since|from)\s\Z")),
+    ("after", lazy_pattern(r"after\s\Z")),
 )
 _NEGATIVE = lazy_pattern(r"(?:(?:\A|[\s(~])-|\bminus |\bnegative )\s?[$£€¥]?\Z")
 _BELOW = lazy_pattern(r"\s?(?:c\b|f\b|celsius|fahrenheit)?\s?below (?:zero|sea|freezing)")
@@ -110,6 +110,11 @@ _MULTIPLES = {"hundred": 100, "thousand": 1000, "million": 10**6, "billion": 10*
 _QUICK = lazy_pattern(
     r"[0-9]|[IVX]\b|ww|\b(?:" + "|".join((*_NUMBER_WORDS, *SMALL_ORDINALS, *_MULTIPLES, "half")) + r")\b", re.I
 )
+_ROUND = 1000
+_COMPOUND = frozenset(("second", "metre", "gram"))
+_BETWEEN = lazy_pattern(r",?\s(?:and\s)?")
+_MAX_DIGITS = 40
+"""Characters of a token; what is longer is no value."""
 _MIN_YEAR, _MAX_YEAR = 1000, 2100
 _SLACK_OF_CALENDAR = 0.02
 """Months and years are not of one length."""
@@ -169,7 +174,7 @@ def relation(a: Value, b: Value) -> bool | None:
         if dated.keys() == {DATE, NUMBER} and not dated[NUMBER].unit and not any(dated[DATE].parts[1:]):
             return dated[DATE].parts[0] == dated[NUMBER].number
         if dated.keys() == {VERSION, NUMBER}:
-            return dated[VERSION].parts == tuple(map(int, filter(None, dated[NUMBER].shown.split("."))))
+            return dated[VERSION].shown.lstrip("v") == dated[NUMBER].shown
         return None
     if a.kind == DATE:
         return _dates_agree(a, b)
@@ -179,7 +184,7 @@ def relation(a: Value, b: Value) -> bool | None:
 def _numbers_agree(a: Value, b: Value) -> bool | None:
     if a.unit and b.unit and a.unit != b.unit:
         return False if {a.unit, b.unit} <= _ALL_MONEY else None
-    if _direction(a.bound) != _direction(b.bound) or a.change * b.change < 0:
+    if a.bound != b.bound and not (_is_round(a) and {a.bound, b.bound} == {"", ">"}) or a.change * b.change < 0:
         return False
     if a.period and b.period and a.period != b.period:
         return False
@@ -187,6 +192,11 @@ def _numbers_agree(a: Value, b: Value) -> bool | None:
     if a.change or b.change:
         x, y = abs(x), abs(y)
     return _near(x, y, a, b)
+
+
+def _is_round(value: Value) -> bool:
+    """Whether "over" goes without saying: over 144 million people."""
+    return value.count >= _ROUND and value.count % _ROUND == 0
 
 
 def _sign(value: Value) -> int:
@@ -198,6 +208,8 @@ def _near(x: float, y: float, a: Value, b: Value) -> bool:
         return True
     if a.unit == b.unit == "second" and abs(x - y) <= _SLACK_OF_CALENDAR * abs(x) and a.slack != b.slack:
         return True
+    if (not a.count or not b.count) and a.unit and b.unit:
+        return abs(x - y) <= max(a.slack, b.slack)
     if a.unit and b.unit and a.slack != b.slack and abs(x - y) <= max(a.slack, b.slack):
         return True
     return rounds(x, y)
@@ -260,7 +272,26 @@ class _Scan:
         for roman in _ROMAN.finditer(self.cased):
             if roman[1] and not any(start <= roman.start() < end for start, end in taken) and self._is_numeral(roman):
                 values.append(Value(NUMERAL, roman.start(), roman.end(), float(_roman_value(roman[1])), shown=roman[1]))
-        return sorted(values, key=lambda value: value.start)
+        return self._together(sorted(values, key=lambda value: value.start))
+
+    def _together(self, values: list[Value]) -> list[Value]:
+        """2 minutes and 28 seconds as one value."""
+        joined: list[Value] = []
+        for value in values:
+            last = joined[-1] if joined else None
+            if (
+                last
+                and last.kind == value.kind == NUMBER
+                and last.unit == value.unit != ""
+                and last.unit in _COMPOUND
+                and abs(value.number * last.count) < abs(last.number * value.count)
+                and _BETWEEN.fullmatch(self.text[last.end : value.start])
+            ):
+                number = last.number + (value.number if last.number >= 0 else -value.number)
+                joined[-1] = replace(last, end=value.end, number=number, count=0.0, slack=value.slack)
+            else:
+                joined.append(value)
+        return joined
 
     def _is_numeral(self, roman: re.Match[str]) -> bool:
         """Of a name: not the pronoun, not an initial."""
@@ -282,6 +313,8 @@ class _Scan:
     def _at(self, place: int) -> tuple[Value | None, int]:
         token = self.tokens[place]
         kind, said, (start, end) = token.lastgroup, token[0], token.span()
+        if len(said) > _MAX_DIGITS:
+            return None, 1
         if token["number"]:
             kind = "number"
         if kind == "grouped":

@@ -11,6 +11,7 @@ from tracerank.answers.lazy_patterns import lazy_pattern
 from tracerank.answers.meaning.asking import DATE, NUMBER, OTHER, POLAR, Asking
 from tracerank.answers.meaning.reading import AnswerReading
 from tracerank.answers.meaning.relations import Relation
+from tracerank.answers.meaning.spans import Span, without_note
 from tracerank.answers.meaning.statements import Name, Statement, numerals, read_statement
 from tracerank.answers.meaning.values import likeness
 from tracerank.answers.meaning.words import GENERIC, NICKNAMES, RANKS, REGIONS, STOP
@@ -39,6 +40,8 @@ _IDENTIFIED = frozenset(
           "accession patent engine command package repository library class module hash serial dataset checkpoint")
 )
 _VERSIONS = frozenset(words("version release build"))
+_MORE_LINES = lazy_pattern(r"(?:\s*\n\s*[-*•]?\s?[^\s:]+(?: [^\s:]+){0,5}){1,12}\s*\Z")
+"""What may follow a labelled answer of several lines."""
 _PUNCTUATION = re.compile(r"[^a-z0-9]+")
 _WIDE_RANGE = lazy_pattern(r"\b[0-9]{2,4}s\b")
 
@@ -48,13 +51,14 @@ def statement_of(reading: AnswerReading, asking: Asking) -> Statement:
     start, end = reading.sentence
     is_short = reading.is_bare or reading.length <= _SHORT
     if reading.is_bare:
-        start, end = 0, len(reading.text)
+        start, end = without_note(reading.text, Span(0, len(reading.text)))
     elif reading.is_marked and len(reading.cores) > 1:  # several things in bold may be a list
         first, last = reading.cores[0].span.start, reading.cores[-1].span.end
         start, end = (first, last) if 0 < last - first < _MAX_LIST else (start, end)
+    if reading.is_marked and (more := _MORE_LINES.match(reading.text, end)):
+        end = more.end()
     focus = reading.text[start:end]
-    core = reading.cores[0].words if reading.cores else ()
-    return read_statement(focus, reading.text, core, asking, is_short, reading.is_bare)
+    return read_statement(focus, reading.text, asking, is_short, reading.is_bare)
 
 
 def contradict(a: AnswerReading, b: AnswerReading, asking: Asking, *, may_add: bool = False) -> bool:
@@ -341,7 +345,7 @@ def _wordings_differ(one: Statement, other: Statement, asking: Asking) -> bool:
     more = [word for word in long if word not in short and word not in STOP]
     if not more:
         return False
-    if asking.wants_level:
+    if asking.wants_level and len(short) == 1:
         return all(word.isalpha() and word not in RANKS for word in more) and "(" not in one.text + other.text and (
             long[-len(short) :] == short or long[: len(short)] == short
         )

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from tracerank.answers.english import HONORIFICS, TITLES, VERBS, words
 from tracerank.answers.lazy_patterns import lazy_pattern
-from tracerank.answers.meaning.asking import Asking
+from tracerank.answers.meaning.asking import DATE, NUMBER, Asking
 from tracerank.answers.meaning.relations import Relation, read_relation
 from tracerank.answers.meaning.values import tokens
 from tracerank.answers.meaning.words import STOP
@@ -89,19 +89,20 @@ _BEFORE_ITEMS = lazy_pattern(
     r"|in|at|on)\b:?\s+(?=\S)|\A[^:]{1,40}:\s+",
     re.I,
 )
-_BEFORE_PAIR = lazy_pattern(r"(?:, )?\b(?:and|or)\b|,(?! [0-9]{4}\b)", re.I)
+_BEFORE_PAIR = lazy_pattern(r"(?:, )?\b(?:and(?! a half)|or)\b|,(?! [0-9]{4}\b)", re.I)
 _ITEM_BREAK = lazy_pattern(
-    r"(?:[,;]\s+(?![0-9]{4}\b)(?:and\s+|or\s+|& )?|\s+and\s+|\s*&\s*|\s+or\s+|\s+together with\s+|\s+/\s+|\n[-*• ]*)\s*", re.I
+    r"(?:[,;]\s+(?![0-9]{4}\b)(?:and\s+|or\s+|& )?|\s+and\s+(?!a half)|\s*&\s*|\s+or\s+|\s+together with\s+|\s+/\s+|\n[-*• ]*)\s*", re.I
 )
 _OR = lazy_pattern(r"\bor\b|\beither\b", re.I)
 _OR_PERHAPS = lazy_pattern(r", or (?:perhaps|possibly|maybe|rarely|less)\b|\((?:or|possibly|perhaps) ", re.I)
-_JOINER = lazy_pattern(r"\s(?:and|&|or|together with)\s|;|\s/\s|\n", re.I)
-_PAREN = lazy_pattern(r"\([^()]*\)|\[[^\[\]]*\]")
+_JOINER = lazy_pattern(r"\s(?:and(?! a half)|or|together with)\s|;|\s/\s|\n", re.I)
+_PAREN = lazy_pattern(r"\([^()]*(?:\)|\Z)|\[[^\[\]]*(?:\]|\Z)")
 _NO_LIST = lazy_pattern(r"\b(?:not|rather than|instead|never|although|though|but|later|then|[a-z]{3,}ed (?:in|up|to|as|at|by)|grew)\b"
     rf"|\b(?:{_KIN}|between)s? of\b")
 _AFTER_ITEMS = lazy_pattern(
     r",? (?:with|who|whom|which|where|when|after|before|as|whose|also|from|during|because|since|to) |(?<=\w\w)\. |, (?:in|on|at|by) | [–—-] ", re.I
 )
+_LINES = lazy_pattern(r"\s*\n[\s*•-]*")
 _VAGUE = frozenset(words("several some others other many his her their fellow various more etc"))
 MAX_ITEM_WORDS = 6
 
@@ -159,12 +160,12 @@ def without_lead(text: str) -> str:
 
 
 @lru_cache(maxsize=8192)
-def read_statement(focus: str, body: str, core: tuple[str, ...], asking: Asking, is_short: bool, is_bare: bool) -> Statement:
-    """The parts of an answer, of whose ``body`` the ``focus`` is what answers and ``core`` its words."""
+def read_statement(focus: str, body: str, asking: Asking, is_short: bool, is_bare: bool) -> Statement:
+    """The parts of an answer, of whose ``body`` the ``focus`` is what answers."""
     text = without_lead(fold(focus).strip()).strip(" *_\"'`.")
     said = frozenset(tokens(text))
     rejected, asserted = _mentions(fold(body[:MAX_BODY]), asking)
-    items, is_choice = _items(text, core, asking)
+    items, is_choice = _items(without_lead(_LINES.sub("; ", focus.strip())).strip(" *_\"'`."), asking)
     is_name = is_short and len(text) <= 80
     return Statement(
         text=text,
@@ -220,11 +221,11 @@ def _mentions(text: str, asking: Asking) -> tuple[frozenset[str], frozenset[str]
 _ASKS_OF_LIFE = frozenset(word for asked, _ in _LIFE_PHRASES for word in asked) | _WINNING
 
 
-def _items(text: str, core: tuple[str, ...], asking: Asking) -> tuple[tuple[frozenset[str], ...], bool]:
+def _items(text: str, asking: Asking) -> tuple[tuple[frozenset[str], ...], bool]:
     """The telling words of each listed thing, and whether they are alternatives."""
-    body = _PAREN.sub("", text)
+    body = _PAREN.sub("", fold(text))
     is_choice = bool(_OR.search(body))
-    if not is_choice and not _JOINER.search(body):
+    if not is_choice and (asking.kind in (DATE, NUMBER) or not _JOINER.search(body)):
         return (), False
     body = body[: cut.start()] if (cut := _AFTER_ITEMS.search(body)) else body
     if len(body) > 200 or asking.options:
