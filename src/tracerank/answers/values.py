@@ -10,10 +10,27 @@ from functools import lru_cache
 
 from tracerank.answers.english import MONTHS, words
 from tracerank.answers.lazy_patterns import lazy_pattern
-from tracerank.answers.numbers import BEFORE_NUMBERS, CURRENCIES, MONEY_SCALES, SCALES, SMALL_NUMBERS, SMALL_ORDINALS, TENS, UNITS
+from tracerank.answers.numbers import (
+    BEFORE_NUMBERS,
+    CURRENCIES,
+    MONEY_SCALES,
+    SCALES,
+    SMALL_NUMBERS,
+    SMALL_ORDINALS,
+    TENS,
+    UNITS,
+)
 from tracerank.answers.text_keys import fold, without_accents
 
-NUMBER, DATE, TIME, VERSION, SCORE, ORDINAL, NUMERAL = "number", "date", "time", "version", "score", "ordinal", "numeral"
+NUMBER, DATE, TIME, VERSION, SCORE, ORDINAL, NUMERAL = (
+    "number",
+    "date",
+    "time",
+    "version",
+    "score",
+    "ordinal",
+    "numeral",
+)
 MAX_TEXT = 2000
 """Characters in which values are looked for."""
 _DAY, _MONTH, _YEAR = 86400.0, 2629800.0, 31557600.0
@@ -86,23 +103,41 @@ _TOKEN = lazy_pattern(
 )
 _ROMAN = lazy_pattern(r"(?<![\w.'-])(?=[IVX])(X{0,2}(?:IX|IV|V?I{0,3}))(?=[\s,.;:)!?\"'*]|\Z)(?!\. [A-Z])")
 _BOUNDS = (
-    (">", lazy_pattern(r"(?:more than|greater than|older than|longer than|later than|over|above|at least|no less than"
-                       r"|no fewer than|a minimum of|minimum of|upwards? of|exceeding|exceeded|in excess of|>=?|≥)"
-                       r"(?: the age of| age| an estimated| about)?\s?\Z")),
-    ("<", lazy_pattern(r"(?:less than|fewer than|younger than|shorter than|earlier than|under|below|at most|up to"
-                       r"|no more than|a maximum of|maximum of|not more than|<=?|≤)(?: the age of| age)?\s?\Z")),
+    (
+        ">",
+        lazy_pattern(
+            r"(?:more than|greater than|older than|longer than|later than|over|above|at least|no less than"
+            r"|no fewer than|a minimum of|minimum of|upwards? of|exceeding|exceeded|in excess of|>=?|≥)"
+            r"(?: the age of| age| an estimated| about)?\s?\Z"
+        ),
+    ),
+    (
+        "<",
+        lazy_pattern(
+            r"(?:less than|fewer than|younger than|shorter than|earlier than|under|below|at most|up to"
+            r"|no more than|a maximum of|maximum of|not more than|<=?|≤)(?: the age of| age)?\s?\Z"
+        ),
+    ),
     ("before", lazy_pattern(r"(?:before|prior to|by|no later than)\s\Z")),
     ("after", lazy_pattern(r"after\s\Z")),
 )
 _NEGATIVE = lazy_pattern(r"(?:(?:\A|[\s(~])-|\bminus |\bnegative )\s?[$£€¥]?\Z")
 _BELOW = lazy_pattern(r"\s?(?:c\b|f\b|celsius|fahrenheit)?\s?below (?:zero|sea|freezing)")
-_PERIOD = lazy_pattern(r"\s?(?:an?|per|each|every|/)\s?(hour|day|week|month|year)\b|\s?(hourly|daily|weekly|monthly|yearly|annual)")
-_DOWN = frozenset(
-    words("fell fall falls decrease decreased decline declined drop dropped shrank shrunk loss lost lower down reduced "
-          "reduction cut decreasing falling dropping slumped plunged")
+_PERIOD = lazy_pattern(
+    r"\s?(?:an?|per|each|every|/)\s?(hour|day|week|month|year)\b|\s?(hourly|daily|weekly|monthly|yearly|annual)"
 )
-_UP = frozenset(words("rose rise rises increase increased grew grow growth gain gained higher up raised jumped climbed "
-                      "increasing rising growing improved"))
+_DOWN = frozenset(
+    words(
+        "fell fall falls decrease decreased decline declined drop dropped shrank shrunk loss lost lower down reduced "
+        "reduction cut decreasing falling dropping slumped plunged"
+    )
+)
+_UP = frozenset(
+    words(
+        "rose rise rises increase increased grew grow growth gain gained higher up raised jumped climbed "
+        "increasing rising growing improved"
+    )
+)
 _MONTHS = {name: number for number, name in enumerate(MONTHS, start=1)}
 _MONTHS |= {name[:3]: number for name, number in _MONTHS.items()} | {"sept": 9}
 _NUMBER_WORDS = SMALL_NUMBERS | TENS
@@ -184,7 +219,7 @@ def relation(a: Value, b: Value) -> bool | None:
 def _numbers_agree(a: Value, b: Value) -> bool | None:
     if a.unit and b.unit and a.unit != b.unit:
         return False if {a.unit, b.unit} <= _ALL_MONEY else None
-    if a.bound != b.bound and not (_is_round(a) and {a.bound, b.bound} == {"", ">"}) or a.change * b.change < 0:
+    if (a.bound != b.bound and not (_is_round(a) and {a.bound, b.bound} == {"", ">"})) or a.change * b.change < 0:
         return False
     if a.period and b.period and a.period != b.period:
         return False
@@ -242,8 +277,9 @@ _ALL_MONEY = frozenset((*CURRENCIES.values(), "cent", "mark", "franc"))
 
 FILLING = frozenset(
     words(
-        "least most fewer more less than no about approximately around roughly circa nearly almost minus plus below above "
-        "zero sea level people persons inhabitants residents exactly half over under up maximum minimum place part per"
+        "least most fewer more less than no about approximately around roughly circa nearly almost minus plus "
+        "below above zero sea level people persons inhabitants residents exactly "
+        "half over under up maximum minimum place part per"
     )
 ).union(_UP, _DOWN, _NUMBER_WORDS, _MULTIPLES, _MONTHS, (word for name in _UNIT_WORDS for word in name.split()))
 """Words that may stand beside a value without saying anything else."""
@@ -303,8 +339,10 @@ class _Scan:
     def _ends_a_name(self, roman: re.Match[str]) -> bool:
         word = self.cased[: roman.start()].rstrip(" (").rpartition(" ")[2]
         after = self.cased[roman.end() :].lstrip()[:1]
-        return (word[:1].isupper() or self.cased[roman.start() - 1] == "(") and self.cased[roman.end() - 1 : roman.end() + 1] != "I'" and (
-            not after or not after.isalpha() or after.islower()
+        return (
+            (word[:1].isupper() or self.cased[roman.start() - 1] == "(")
+            and self.cased[roman.end() - 1 : roman.end() + 1] != "I'"
+            and (not after or not after.isalpha() or after.islower())
         )
 
     def _word(self, place: int) -> str:
@@ -368,13 +406,20 @@ class _Scan:
         """A day with its month, or a year, that begins with a number."""
         token = self.tokens[place]
         number = token[0]
-        month = _MONTHS.get(self._word(place + 1)) or _MONTHS.get(self._word(place + 2) if self._word(place + 1) == "of" else "")
+        month = _MONTHS.get(self._word(place + 1)) or _MONTHS.get(
+            self._word(place + 2) if self._word(place + 1) == "of" else ""
+        )
         if month and len(number) <= 2:
             used = 2 + (self._word(place + 1) == "of")
             return self._with_year(int(number), month, place, used)
         is_year = number.isdigit() and _MIN_YEAR <= int(number) <= _MAX_YEAR and len(number) == 4
         behind = self._word(place + 1)
-        if not is_year or behind in _MULTIPLES or behind in _UNIT_STARTS or self._word(place - 1) in ("$", "£", "€", "¥"):
+        if (
+            not is_year
+            or behind in _MULTIPLES
+            or behind in _UNIT_STARTS
+            or self._word(place - 1) in ("$", "£", "€", "¥")
+        ):
             return self._before_christ(place)
         return self._before_christ(place) or (self._date(int(number), 0, 0, *token.span()), 1)
 
@@ -390,7 +435,9 @@ class _Scan:
         year = self._word(place + used)
         has_year = year.isdigit() and len(year) in (3, 4)
         last = place + used - (not has_year)
-        return self._date(int(year) if has_year else 0, month, day, self.tokens[place].start(), self.tokens[last].end()), last - place + 1
+        return self._date(
+            int(year) if has_year else 0, month, day, self.tokens[place].start(), self.tokens[last].end()
+        ), last - place + 1
 
     def _ordinal(self, number: int, place: int, used: int) -> tuple[Value | None, int]:
         skip = used + (self._word(place + used) == "day") + (self._word(place + used) == "of")
@@ -427,7 +474,9 @@ class _Scan:
         skip = 1 + (self._word(place + 1) == "of")
         year = self._word(place + skip)
         if year.isdigit() and len(year) == 4:
-            return self._date(int(year), month, 0, self.tokens[place].start(), self.tokens[place + skip].end()), skip + 1
+            return self._date(
+                int(year), month, 0, self.tokens[place].start(), self.tokens[place + skip].end()
+            ), skip + 1
         if self._word(place) == "may" and not self.cased[self.tokens[place].start()].isupper():
             return None
         return self._date(0, month, 0, *self.tokens[place].span()), 1
@@ -458,9 +507,7 @@ class _Scan:
             return self._ordinal(int(total + current) + SMALL_ORDINALS[self._word(at)], place, at - place + 1)
         return self._number(place, total + current, 0.5, at - place)
 
-    def _number(
-        self, place: int, value: float, slack: float, used: int
-    ) -> tuple[Value | None, int]:
+    def _number(self, place: int, value: float, slack: float, used: int) -> tuple[Value | None, int]:
         """The number with what stands before and behind it."""
         first, at = self.tokens[place], place + used
         start, shown = first.start(), first[0]

@@ -37,15 +37,20 @@ _SEVERAL = re.compile(
     r"|\b(?:what|who|which) (?:are|were) (?:both )?the [\w-]+ and (?:the )?[\w-]+ (?:of|in)\b",
     re.I,
 )
-_ASKS_FOR = r"\b(?:what|which|name the|title of|name of)\b(?: (?!is|was|are|were|did|does|do|has|had|of|in|on|by)[\w'-]+){0,3} "
+_ASKS_FOR = (
+    r"\b(?:what|which|name the|title of|name of)\b(?: (?!is|was|are|were|did|does|do|has|had|of|in|on|by)[\w'-]+){0,3} "
+)
 _WORK = re.compile(
     rf"{_ASKS_FOR}(?:film|movie|song|album|book|novel|series|show|play|game|opera|record|poem|musical|title|sequel)s?\b"
-    r"|\b(?:is|was) the (?:title|name) of (?:the|his|her|their|its) (?:[\w'-]+ ){0,2}(?:film|movie|song|album|book|novel|play|game|opera|poem)\b",
+    r"|\b(?:is|was) the (?:title|name) of (?:the|his|her|their|its) (?:[\w'-]+ ){0,2}"
+    r"(?:film|movie|song|album|book|novel|play|game|opera|poem)\b",
     re.I,
 )
 _LEVEL = re.compile(rf"{_ASKS_FOR}(?:species|subspecies|breed|variety|cultivar|genus|dialect)\b", re.I)
 _TURNED = re.compile(r"\A(is|was|are|were) (.{2,80}?) (\w+er than|(?:more|less) \w+ than)", re.I)
-_VALUE_PART = re.compile(r"\bwhen\b|\b(?:what|which) (?:year|date|day|month)\b|\bhow (?:many|much|old|long|far|tall)\b", re.I)
+_VALUE_PART = re.compile(
+    r"\bwhen\b|\b(?:what|which) (?:year|date|day|month)\b|\bhow (?:many|much|old|long|far|tall)\b", re.I
+)
 _PLACE_WORDS = frozenset(
     ("city", "town", "place", "birthplace", "county", "located", "village", "state", "country", "born")
 )

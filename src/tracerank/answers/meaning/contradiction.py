@@ -16,8 +16,8 @@ from tracerank.answers.meaning.statements import Name, Statement, numerals, read
 from tracerank.answers.meaning.values import likeness
 from tracerank.answers.meaning.words import GENERIC, NICKNAMES, RANKS, REGIONS, STOP
 from tracerank.answers.values import DATE as DATED
-from tracerank.answers.values import NUMBER as NUMBERED
 from tracerank.answers.values import FILLING, ORDINAL, SCORE, TIME, VERSION, Value, relation
+from tracerank.answers.values import NUMBER as NUMBERED
 
 _SHORT = 18
 """Words of a sentence whose values are what it answers with."""
@@ -28,19 +28,28 @@ _TELLING = 0.9
 _TRADES = frozenset(words("occupation profession job career professions occupations trade nationality genre genres"))
 _SEQUELS = frozenset(
     words(
-        "returns return reloaded reborn revenge rises again begins forever legacy resurrection revolutions beyond sequel "
-        "part chapter volume episode strikes back ii iii iv reunion reunited awakens origins remastered uncut"
+        "returns return reloaded reborn revenge rises again begins forever legacy resurrection revolutions beyond "
+        "sequel part chapter volume episode strikes back ii iii iv reunion reunited awakens origins remastered uncut"
     )
 )
 _OPPOSITES = {"to": "from", "under": "over", "before": "after", "with": "without", "up": "down", "in": "out"}
-_OPPOSITES |= {"north": "south", "east": "west", "left": "right", "upper": "lower", "above": "below", "inside": "outside"}
+_OPPOSITES |= {
+    "north": "south",
+    "east": "west",
+    "left": "right",
+    "upper": "lower",
+    "above": "below",
+    "inside": "outside",
+}
 _OPPOSITES |= {b: a for a, b in _OPPOSITES.items()}
 _IDENTIFIED = frozenset(
-    words("number id identifier code doi isbn function method file filename handle url key model catalogue catalog "
-          "accession patent engine command package repository library class module hash serial dataset checkpoint")
+    words(
+        "number id identifier code doi isbn function method file filename handle url key model catalogue catalog "
+        "accession patent engine command package repository library class module hash serial dataset checkpoint"
+    )
 )
 _VERSIONS = frozenset(words("version release build"))
-_MORE_LINES = lazy_pattern(r"(?:\s*\n\s*[-*•]?\s?[^\s:]+(?: [^\s:]+){0,5}){1,12}\s*\Z")
+_MORE_LINES = lazy_pattern(r"(?:[ \t]{0,4}\n\s{0,4}[-*•]?\s?[^\s:]+(?: [^\s:]+){0,5}){1,12}\s*\Z")
 """What may follow a labelled answer of several lines."""
 _PUNCTUATION = re.compile(r"[^a-z0-9]+")
 _WIDE_RANGE = lazy_pattern(r"\b[0-9]{2,4}s\b")
@@ -199,7 +208,11 @@ def _values_exclude(one: Statement, other: Statement, asking: Asking) -> bool:
         found = {relation(x, y) for x in ours for y in theirs}
         if False in found and True not in found and not (_states(one, theirs) or _states(other, ours)):
             return True
-        if kind == SCORE and len(ours) == len(theirs) and any(relation(x, y) is False for x, y in zip(ours, theirs, strict=True)):
+        if (
+            kind == SCORE
+            and len(ours) == len(theirs)
+            and any(relation(x, y) is False for x, y in zip(ours, theirs, strict=True))
+        ):
             return True
     if is_asked:
         return False
@@ -218,7 +231,9 @@ def _chief(values: list[Value]) -> list[Value]:
 
 
 def _versions_differ(one: Statement, other: Statement) -> bool:
-    ours, theirs = ({value.shown.lstrip("v") for value in said.values if value.kind in (NUMBERED, VERSION)} for said in (one, other))
+    ours, theirs = (
+        {value.shown.lstrip("v") for value in said.values if value.kind in (NUMBERED, VERSION)} for said in (one, other)
+    )
     return bool(ours and theirs) and ours.isdisjoint(theirs)
 
 
@@ -298,8 +313,13 @@ def _told(said: Statement, asking: Asking) -> frozenset[str]:
     """Names and values of a statement: what a part may be."""
     lowered = frozenset(word for word in _LOWER.findall(said.text))
     return frozenset(
-        word for word in said.said if word not in STOP and word not in asking.words and word not in lowered and word not in GENERIC
-        and not f"{word}:" in said.text.lower()
+        word
+        for word in said.said
+        if word not in STOP
+        and word not in asking.words
+        and word not in lowered
+        and word not in GENERIC
+        and f"{word}:" not in said.text.lower()
     )
 
 
@@ -320,7 +340,9 @@ def _names_differ(a: Name, b: Name) -> bool:
     short, long = sorted((middles_a, middles_b), key=len)
     has_initial = any(len(one) == 1 for one in (*short, *long))
     if len(short) != len(long):
-        return has_initial and not (len(long) > len(short) and not any(len(one) == 1 for one in short) and all(one in long for one in short))
+        return has_initial and not (
+            len(long) > len(short) and not any(len(one) == 1 for one in short) and all(one in long for one in short)
+        )
     return not all(map(_given_agree, short, long))
 
 
@@ -346,8 +368,10 @@ def _wordings_differ(one: Statement, other: Statement, asking: Asking) -> bool:
     if not more:
         return False
     if asking.wants_level and len(short) == 1:
-        return all(word.isalpha() and word not in RANKS for word in more) and "(" not in one.text + other.text and (
-            long[-len(short) :] == short or long[: len(short)] == short
+        return (
+            all(word.isalpha() and word not in RANKS for word in more)
+            and "(" not in one.text + other.text
+            and (long[-len(short) :] == short or long[: len(short)] == short)
         )
     if asking.wants_work:
         if any(word in _SEQUELS or (word.isdigit() and len(word) < 4) for word in more):

@@ -53,7 +53,10 @@ def _differs_in_detail(a: AnswerReading, b: AnswerReading, lexicon: Lexicon) -> 
 def strays(readings: Sequence[AnswerReading], others: Sequence[int]) -> list[int]:
     """Of the others, those that plain Paris is not: not the one that fewer answers place it in; of a tie, neither."""
     placed = [one for one in others if readings[one].regions]
-    votes = {one: sum(not are_elsewhere(readings[one].regions, readings[other].regions) for other in placed) for one in placed}
+    votes = {
+        one: sum(not are_elsewhere(readings[one].regions, readings[other].regions) for other in placed)
+        for one in placed
+    }
     best = [one for one in placed if votes[one] == max(votes.values())]
     if any(are_elsewhere(readings[a].regions, readings[b].regions) for a, b in combinations(best, 2)):
         return placed

@@ -31,7 +31,10 @@ _RELATIONS = {
     ),
 }
 _RELATION_OF = {
-    word: (name, sign) for name, pair in _RELATIONS.items() for sign, row in zip((1, -1), pair, strict=True) for word in row.split()
+    word: (name, sign)
+    for name, pair in _RELATIONS.items()
+    for sign, row in zip((1, -1), pair, strict=True)
+    for word in row.split()
 }
 _PASSIVE = frozenset(words("was were is are been being got"))
 

@@ -51,7 +51,8 @@ def _has_its_values(answer: str, references: Sequence[str]) -> bool:
     equal = [one for one in references if exact_match(answer, [one])]
     ours = values_in(answer)
     return any(
-        len(ours) != len(theirs := values_in(one)) or all(relation(x, y) is not False for x, y in zip(ours, theirs, strict=True))
+        len(ours) != len(theirs := values_in(one))
+        or all(relation(x, y) is not False for x, y in zip(ours, theirs, strict=True))
         for one in equal
     )
 

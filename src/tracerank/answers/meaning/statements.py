@@ -1,6 +1,6 @@
-"""What the words of an answer assert, reject, relate, list and name: the parts that contradictions are told by.
+"""What the words of an answer assert, reject, list and name: the parts that contradictions are found by.
 
-Reads a short text or the sentence that answers, by punctuation and closed lists of words. ``contradiction.py`` compares.
+Reads a short text or the sentence that answers, by punctuation and closed lists; ``contradiction.py`` compares.
 """
 
 import re
@@ -33,18 +33,24 @@ _END = r"(?=[,;:.()—–]|\s-\s|\s(?:but|while|and (?:it|he|she|they|was|is)|th
 _REJECTED = (
     lazy_pattern(
         r"(?:\b(?:not|never|no longer|rather than|instead of|as opposed to|unlike|contrary to|neither|wrongly)"
-        rf"|n't)\b(?! (?:only|just|yet|sure|certain|clear|known|merely|simply|be confirmed|until|before|later|earlier)\b)\s[^;:()—–]{{1,90}}?{_END}",
+        r"|n't)\b(?! (?:only|just|yet|sure|certain|clear|known|merely|simply|until|before|later|earlier)\b)"
+        rf"\s[^;:()—–]{{1,90}}?{_END}",
         re.I,
     ),
-    lazy_pattern(r"(?:(?<=\A)|(?<=[.;!?]\s))(?:although|though|even though|while|whereas|despite)\s[^,;]{3,120},", re.I),
+    lazy_pattern(
+        r"(?:(?<=\A)|(?<=[.;!?]\s))(?:although|though|even though|while|whereas|despite)\s[^,;]{3,120},", re.I
+    ),
     lazy_pattern(
         rf"(?:(?<=\A)|(?<=[.;!?]\s))[^.;]{{0,60}}?\b(?:{_HEARSAY})\b[^.;]{{1,90}}?(?=,? (?:but|however|yet)\b)"
         r"|(?:(?<=\A)|(?<=[.;!?]\s))(?:some|many|most|several|other)\s[^.;]{3,90};",
         re.I,
     ),
-    lazy_pattern(r"(?<=[\w)\"'*])(?:,| )\s?(?:although|though|even though|whereas|while|contrary to)\s[^.;]{3,120}", re.I),
     lazy_pattern(
-        r"\((?=[^()]{0,80}\b(?:not|some|other|formerly|won|lost|was|were|had|only|see also|cf|later|says?)\b)[^()]{3,120}\)",
+        r"(?<=[\w)\"'*])(?:,| )\s?(?:although|though|even though|whereas|while|contrary to)\s[^.;]{3,120}", re.I
+    ),
+    lazy_pattern(
+        r"\((?=[^()]{0,80}\b(?:not|some|other|formerly|won|lost|was|were|had|only|see also|cf|later|says?)\b)"
+        r"[^()]{3,120}\)",
         re.I,
     ),
     lazy_pattern(r"\bthan(?! [0-9])\s[^,;:.()]{2,60}", re.I),
@@ -76,7 +82,7 @@ _LIFE_PHRASES = tuple(
 )
 _WINNING = frozenset(words("won win wins winner winners beat defeated champion champions victory"))
 _LOSERS = lazy_pattern(
-    r"\b[A-Z][\w.-]*(?: [A-Z][\w.-]*){0,3} (?:lost|finished second|was beaten|were beaten|were runners-up|was runner-up)"
+    r"\b[A-Z][\w.-]*(?: [A-Z][\w.-]*){0,3} (?:lost|finished second|was beaten|were beaten|were runners-up)"
     r"|\b(?:beat|beating|defeated|defeating|won against|ahead of|over|edged out|victory over)\s[A-Z][^,;.]{1,60}"
 )
 _LEAD = lazy_pattern(
@@ -91,16 +97,21 @@ _BEFORE_ITEMS = lazy_pattern(
 )
 _BEFORE_PAIR = lazy_pattern(r"(?:, )?\b(?:and(?! a half)|or)\b|,(?! [0-9]{4}\b)", re.I)
 _ITEM_BREAK = lazy_pattern(
-    r"(?:[,;]\s+(?![0-9]{4}\b)(?:and\s+|or\s+|& )?|\s+and\s+(?!a half)|\s*&\s*|\s+or\s+|\s+together with\s+|\s+/\s+|\n[-*• ]*)\s*", re.I
+    r"(?:[,;]\s+(?![0-9]{4}\b)(?:and\s+|or\s+|& )?|\s+and\s+(?!a half)|\s*&\s*|\s+or\s+|\s+together with\s+|\s/\s)\s*",
+    re.I,
 )
 _OR = lazy_pattern(r"\bor\b|\beither\b", re.I)
 _OR_PERHAPS = lazy_pattern(r", or (?:perhaps|possibly|maybe|rarely|less)\b|\((?:or|possibly|perhaps) ", re.I)
 _JOINER = lazy_pattern(r"\s(?:and(?! a half)|or|together with)\s|;|\s/\s|\n", re.I)
 _PAREN = lazy_pattern(r"\([^()]*(?:\)|\Z)|\[[^\[\]]*(?:\]|\Z)")
-_NO_LIST = lazy_pattern(r"\b(?:not|rather than|instead|never|although|though|but|later|then|[a-z]{3,}ed (?:in|up|to|as|at|by)|grew)\b"
-    rf"|\b(?:{_KIN}|between)s? of\b")
+_NO_LIST = lazy_pattern(
+    r"\b(?:not|rather than|instead|never|although|though|but|later|then|[a-z]{3,}ed (?:in|up|to|as|at|by)|grew)\b"
+    rf"|\b(?:{_KIN}|between)s? of\b"
+)
 _AFTER_ITEMS = lazy_pattern(
-    r",? (?:with|who|whom|which|where|when|after|before|as|whose|also|from|during|because|since|to) |(?<=\w\w)\. |, (?:in|on|at|by) | [–—-] ", re.I
+    r",? (?:with|who|whom|which|where|when|after|before|as|whose|also|from|during|because|since|to) |(?<=\w\w)\. "
+    r"|, (?:in|on|at|by) | [–—-] ",
+    re.I,
 )
 _LINES = lazy_pattern(r"\s*\n[\s*•-]*")
 _VAGUE = frozenset(words("several some others other many his her their fellow various more etc"))
@@ -113,9 +124,12 @@ _SUFFIXES = {
 _NAME_WORD = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*\.?")
 _PARTICLES = frozenset(words("of de von van der den la le di da del the al el bin ibn st"))
 _IDENTIFIER = lazy_pattern(
-    r"(?<![\w./@-])(?:https?://(?:dx\.)?doi\.org/)?(?=[\w./:()-]*[0-9_(])[A-Za-z0-9_]+(?:[._/:-]+[A-Za-z0-9_]+)*(?:\([\w ,]*\))?(?![\w@])"
+    r"(?<![\w./@-])(?:https?://(?:dx\.)?doi\.org/)?(?=[\w./:()-]*[0-9_(])[A-Za-z0-9_]+(?:[._/:-]+[A-Za-z0-9_]+)*"
+    r"(?:\([\w ,]*\))?(?![\w@])"
 )
-_PLAIN_CODE = re.compile(r"[0-9]+(?:st|nd|rd|th|s|m|k|km|kg|cm|mm|ft|am|pm|bn)?|[0-9.,:/-]+[a-z%]{0,3}|'?[0-9]{2,4}s", re.I)
+_PLAIN_CODE = re.compile(
+    r"[0-9]+(?:st|nd|rd|th|s|m|k|km|kg|cm|mm|ft|am|pm|bn)?|[0-9.,:/-]+[a-z%]{0,3}|'?[0-9]{2,4}s", re.I
+)
 
 
 class Name(NamedTuple):
@@ -237,7 +251,7 @@ def _items(text: str, asking: Asking) -> tuple[tuple[frozenset[str], ...], bool]
     if _NO_LIST.search(body):
         return (), False
     parts = [part for part in _ITEM_BREAK.split(body) if part.strip(" .*")]
-    found = []
+    found: list[frozenset[str]] = []
     for part in parts:
         said = tokens(part)
         telling = frozenset(said) - STOP

@@ -21,7 +21,13 @@ _TOKEN = re.compile(
     r"|(?:[a-z]\.){2,}|[^\W\d_]+(?:'[^\W\d_]+)*|[%$£€]",
 )
 _NOISE = re.compile(r"\[[0-9]{1,3}\]|【[^【】]{0,80}】|https?://\S+")
-_ROMANS = dict(zip("ii iii iv vi vii viii ix xi xii xiii xiv xvi xvii xviii".split(), (*range(2, 5), *range(6, 10), *range(11, 15), *range(16, 19)), strict=True))
+_ROMANS = dict(
+    zip(
+        ["ii", "iii", "iv", "vi", "vii", "viii", "ix", "xi", "xii", "xiii", "xiv", "xvi", "xvii", "xviii"],
+        (*range(2, 5), *range(6, 10), *range(11, 15), *range(16, 19)),
+        strict=True,
+    )
+)
 """Numerals that are no other word or initial."""
 _MONTHS = {name: number for number, name in enumerate(MONTHS, start=1)}
 _MONTHS |= {name[:3]: number for name, number in _MONTHS.items() if name != "may"} | {"sept": 9}
