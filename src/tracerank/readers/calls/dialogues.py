@@ -14,7 +14,6 @@ from tracerank.pools.types import Question
 from tracerank.pools.urls import canonical_url
 from tracerank.readers.base import Parsed, Record, reject
 from tracerank.readers.calls.assembly import rollout_of, unread
-from tracerank.readers.calls.results import Result
 from tracerank.readers.calls.tool_calls import TOOL_NAMES, ToolCall, ToolNames, is_underway, submitted_answer
 from tracerank.readers.files.record_fields import (
     explicit_answer,
@@ -24,6 +23,7 @@ from tracerank.readers.files.record_fields import (
     sample_id_of,
     unasked_question,
 )
+from tracerank.readers.results import Result
 from tracerank.readers.values import plain_text, whole_number
 
 FILE_SEARCH = "file_search"

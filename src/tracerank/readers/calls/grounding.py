@@ -7,9 +7,9 @@ are not logged: evidence is a title, an address and the sentences that cite it.
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from tracerank.readers.calls.results import Result
 from tracerank.readers.calls.shapes import fields_of
 from tracerank.readers.calls.tool_calls import ToolCall
+from tracerank.readers.results import Result
 from tracerank.readers.values import whole_number
 
 _NAME = "google_search"

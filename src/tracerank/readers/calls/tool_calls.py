@@ -10,9 +10,9 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal, NamedTuple
 
 from tracerank.answers.text_keys import trimmed
-from tracerank.readers.calls.results import Result
 from tracerank.readers.calls.tool_words import addresses_in, asked_in, is_never_research, kind_by_words
 from tracerank.readers.files.loose_json import NOT_JSON, load_after, load_json, load_loosely
+from tracerank.readers.results import Result
 from tracerank.readers.values import encodable, plain_text
 
 CallKind = Literal["search", "open", "find", "other"]

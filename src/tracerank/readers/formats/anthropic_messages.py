@@ -10,9 +10,9 @@ from typing import Any
 from tracerank.pools.urls import canonical_url
 from tracerank.readers.base import Parsed, Record, reject
 from tracerank.readers.calls.dialogues import DialogueBuilder, asked_question, parsed_dialogue
-from tracerank.readers.calls.results import Result, cited_results, flat_text
 from tracerank.readers.calls.tool_calls import CallKind, ToolCall, parse_arguments
 from tracerank.readers.files.record_fields import decoded, lists_any, sample_id_of
+from tracerank.readers.results import Result, cited_results, flat_text
 from tracerank.readers.values import part_text, text_of
 
 CLIENT_CALLS = ("tool_use", "mcp_tool_use")

@@ -11,7 +11,6 @@ from typing import Any
 
 from tracerank.readers.base import Parsed, Record, reject
 from tracerank.readers.calls.dialogues import FILE_SEARCH, Dialogue, DialogueBuilder, parsed_dialogue, stated_answer
-from tracerank.readers.calls.results import Result
 from tracerank.readers.calls.tool_calls import ToolCall, parse_arguments
 from tracerank.readers.files.record_fields import decoded, question_of, sample_id_of
 from tracerank.readers.formats.anthropic_messages import (
@@ -24,6 +23,7 @@ from tracerank.readers.formats.anthropic_messages import (
 )
 from tracerank.readers.formats.langchain_texts import told_in
 from tracerank.readers.formats.openai_responses import HOSTED_CALLS, cited_in, read_item, web_call
+from tracerank.readers.results import Result
 from tracerank.readers.values import said_of, text_of
 
 _REMOTE = "remote_mcp"

@@ -10,9 +10,9 @@ from typing import Any
 from tracerank.pools.urls import canonical_url
 from tracerank.readers.base import Parsed, Record, reject
 from tracerank.readers.calls.dialogues import FILE_SEARCH, DialogueBuilder, asked_question, parsed_dialogue
-from tracerank.readers.calls.results import Result, blocks_of, cited_results
 from tracerank.readers.calls.tool_calls import ToolCall, parse_arguments
 from tracerank.readers.files.record_fields import decoded, lists_any, sample_id_of
+from tracerank.readers.results import Result, blocks_of, cited_results
 from tracerank.readers.values import part_text, said_of, text_of
 
 _CALLS = ("function_call", "custom_tool_call")
