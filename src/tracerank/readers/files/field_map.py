@@ -139,7 +139,9 @@ def _at(record: Record, path: str) -> Any:
 
 # ---- which map would fit
 
-_LIKE_QUESTION = re.compile(r"quest|prompt|query|problem|ask|instruct|input|topic|title|subject|goal|^(?:q|user)$", re.I)
+_LIKE_QUESTION = re.compile(
+    r"quest|prompt|query|problem|ask|instruct|input|topic|title|subject|goal|^(?:q|user)$", re.I
+)
 _LIKE_ID = re.compile(r"(?:.*[_.-])?(?:id|index|idx|key|seed|number)", re.I)
 _LIKE_REFERENCE = re.compile(r"gold|truth|expect|target|refer|correct|label|solution|ideal|\bgt\b", re.I)
 _LIKE_ANSWER = re.compile(
@@ -153,7 +155,7 @@ _DECISION = frozenset(("scores", "dropped"))
 
 def is_decision(record: Record) -> bool:
     """Whether a record is what ``tracerank select`` writes rather than a rollout."""
-    return "question_id" in record and _DECISION <= record.keys()
+    return "question_id" in record and record.keys() >= _DECISION
 
 
 def proposed_map(record: Record) -> FieldMap:
@@ -168,7 +170,9 @@ def proposed_map(record: Record) -> FieldMap:
     ):
         if name in found or (name.startswith("answer") and not found.keys().isdisjoint(("answer", "answers"))):
             continue
-        named = (path for path, value in leaves if path not in found.values() and like.search(_last(path)) and fits(value))
+        named = (
+            path for path, value in leaves if path not in found.values() and like.search(_last(path)) and fits(value)
+        )
         if path := next(named, None):
             found[name] = path
     left = [(path, value) for path, value in leaves if path not in found.values()]
