@@ -50,6 +50,12 @@ def test_the_agent_survives_the_canonical_format_and_atif(tmp_path: Path) -> Non
         assert [one.agent for one in again[0].rollouts] == ["small", None]
 
 
+def test_rollouts_in_one_record_have_their_own_agent_or_that_of_the_record() -> None:
+    rollouts = [{"messages": MESSAGES, "model": "small"}, {"messages": MESSAGES}]
+    [pool] = pools_of_records([{"question": "Which river?", "agent": "large", "rollouts": rollouts}])
+    assert [one.agent for one in pool.rollouts] == ["small", "large"]
+
+
 def test_a_map_names_the_field_of_the_agent() -> None:
     [pool] = pools_of_records([CHAT | {"by": {"who": "small"}, "model": "x"}], fields={"agent": "by.who"})
     assert pool.rollouts[0].agent == "small"
