@@ -68,5 +68,6 @@ def canonical_schema(arrow: Any) -> Any:
         **dict.fromkeys(("problem", "source"), text),
         "messages": arrow.list_(arrow.struct({**message, "tool_calls": arrow.list_(arrow.struct(call))})),
         "usage": struct(USAGE),
+        "agent": text,
     }
     return arrow.schema(list(columns.items()))

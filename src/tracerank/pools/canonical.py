@@ -190,6 +190,7 @@ _ROLLOUT = Shape(
     Field("problem", str),
     Field("source", str),
     Field("messages", list),
+    Field("agent", str),
 )
 
 
@@ -215,6 +216,7 @@ def rollout_to_record(question: Question, rollout: Rollout) -> dict[str, Any]:
         "source": rollout.source,
         "messages": [message_to_record(message) for message in rollout.messages] or None,
         "usage": None if rollout.usage is None else _to_record(rollout.usage, USAGE),
+        "agent": rollout.agent,
     }
     return {name: value for name, value in record.items() if value is not None}
 
@@ -273,6 +275,7 @@ def _rollout(record: Mapping[str, Any], values: Mapping[str, Any], source: str |
         if "messages" in values
         else (),
         None if record.get("usage") is None else Usage(**part(record, "usage", USAGE)),
+        known("agent") or None,
     )
 
 
