@@ -103,7 +103,7 @@ def value_of(output: object, *, keeps_parts: bool = False) -> object:
                 break
             output = value
         elif _are_text_parts(output):
-            if keeps_parts and len(output) > 1:
+            if keeps_parts and isinstance(output, list) and len(output) > 1:
                 break
             output = flat_text(output)
         elif isinstance(output, Mapping) and (inner := _enclosed(output)) is not None:

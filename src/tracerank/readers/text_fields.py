@@ -224,14 +224,15 @@ def data_frame(text: str) -> list[Fields]:
         lines = [line.rstrip() for line in lines]
         widest = max(map(len, lines), default=0)
         starts = [_INDEX.match(line) for line in lines]
+        has_index = all(starts)
         is_even = len(lines) > 1 and all(len(line) == widest for line in lines)
-        if not (lines and (all(starts) or is_even) and _are_names(head.split(), 0 if rows else 1)):
+        if not (lines and (has_index or is_even) and _are_names(head.split(), 0 if rows else 1)):
             return []
         # Where the text was trimmed, its first line has lost the blanks before the first name.
         shift = max(0, widest - len(head)) if not rows and not head.startswith(" ") else 0
         ends = [(name[0].lower(), name.end() + shift) for name in _FRAME_NAME.finditer(head)]
         for number, (line, index) in enumerate(zip(lines, starts, strict=True)):
-            at = index.end() if index is not None and all(starts) else 0
+            at = index.end() if index is not None and has_index else 0
             fields = rows.setdefault(line[:at] or str(number), {})
             for name, end in ends:
                 fields.setdefault(name, line[at:end].strip())
