@@ -64,6 +64,8 @@ class Choice:
     """For each report, its distinct content words beside those of the prompt."""
     dropped: Mapping[int, str]
     """Index to the reason why a report was no candidate."""
+    flaw: str | None = None
+    """What is wrong with the chosen one, where none is sound."""
 
 
 def choose(prompt: str, reports: Sequence[Report]) -> Choice:
@@ -80,7 +82,8 @@ def choose(prompt: str, reports: Sequence[Report]) -> Choice:
         left = [index for index in range(len(reports)) if flaws.get(index) == mildest]
         if left:
             best = max(left, key=lambda index: (richness[index], -index))
-            return Choice(best, richness, {index: flaw for index, flaw in sorted(flaws.items()) if index != best})
+            dropped = {index: flaw for index, flaw in sorted(flaws.items()) if index != best}
+            return Choice(best, richness, dropped, mildest)
     return Choice(None, richness, flaws)
 
 
@@ -99,6 +102,11 @@ def flaw_of(text: str) -> str | None:
     if len(_NARRATION.findall(bare)) > 1 or _NARRATION.match(bare):
         return NARRATION
     return TRUNCATED if breaks_off(bare) else None
+
+
+def is_narration(sentence: str) -> bool:
+    """Whether a sentence tells what the agent is about to do."""
+    return _NARRATION.match(sentence) is not None
 
 
 def breaks_off(bare: str) -> bool:

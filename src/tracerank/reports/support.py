@@ -1,17 +1,14 @@
 """How far each statement of a report stands in the others, and where another one gives another value.
 
 A statement stands in a report when one of its sentences holds most of the statement's words, weighed by how rare they
-are among the sentences of the pool; words of the prompt weigh nothing. Sentences are found by an inverted index, the
-rarest words first and a bounded number of them, so that the time grows with the length of the reports.
+are in the pool, and its values. A report contests it that says most of the words around a value with other values of
+the same kind, and nowhere the same ones. A value that is more exact, rounded or within a bound is no other value.
 """
 
-from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
-from heapq import nlargest
-from math import log
 
+from tracerank.reports.index import SentenceIndex, share
 from tracerank.reports.sentences import Span
 from tracerank.reports.statements import Report, Sentence, Statement
 from tracerank.reports.values import Value, agree, read_words
@@ -22,10 +19,6 @@ STANDS_ANYWAY = 0.85
 """The same where its values are not all there."""
 SAME_FRAME = 0.5
 """Share of the words around a value that another report must use with another value."""
-MAX_VISITS = 600
-"""Sentences that are looked at for one statement, those with its rarest words first."""
-MAX_READ = 12
-"""Of these, how many are compared word by word."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,38 +46,20 @@ class Support:
 
     matches: tuple[Match, ...] = ()
     conflicts: tuple[Conflict, ...] = ()
-    shares: tuple[float, ...] = ()
-    """For each other report, how much of the statement its best sentence holds."""
+    score: float = 0.0
+    """Mean over the other reports of how much of the statement their best sentence holds; 0 where one contests it."""
 
 
-class PoolIndex:
-    """All sentences of a pool's reports by their words."""
+class PoolSupport:
+    """The reports of a pool, ready to be asked for what each says to a statement of another."""
 
     def __init__(self, prompt: str, reports: Sequence[Report]) -> None:
-        self._reports = reports
-        self._topic = frozenset(read_words(prompt).content)
+        self.topic = frozenset(read_words(prompt).content)
+        self.index = SentenceIndex(reports, self.topic)
+        self._others = max(1, len(reports) - 1)
         self._known: dict[tuple[int, frozenset[str], tuple[Value, ...], bool], Support] = {}
-        distinct: dict[tuple[int, frozenset[str]], Sentence] = {}
-        for number, report in enumerate(reports):
-            for sentence in report.sentences:
-                distinct.setdefault((number, sentence.tokens), sentence)
-        self._owners = [number for number, _ in distinct]
-        self._sentences = list(distinct.values())
-        self._holding: dict[str, list[int]] = {}
-        for index, sentence in enumerate(self._sentences):
-            for token in sentence.tokens:
-                self._holding.setdefault(token, []).append(index)
 
-    @cached_property
-    def weights(self) -> Mapping[str, float]:
-        """Token to what it weighs."""
-        count = len(self._sentences) + 1
-        return {
-            token: 0.0 if token in self._topic else max(0.05, log(count / (len(held) + 0.5)))
-            for token, held in self._holding.items()
-        }
-
-    def support(self, owner: int, statement: Statement) -> Support:
+    def of(self, owner: int, statement: Statement) -> Support:
         """What the others say to a statement of the report ``owner``."""
         key = (owner, statement.words, statement.values, statement.is_negative)
         if key not in self._known:
@@ -92,65 +67,50 @@ class PoolIndex:
         return self._known[key]
 
     def _support(self, owner: int, statement: Statement) -> Support:
-        weights = {token: self.weights[token] for token in statement.tokens}
-        total = sum(weights.values())
-        if not total:  # it only repeats the prompt
-            return Support()
+        weights = self.index.weights_of(statement)
+        frame = {word: weights[word] for word in statement.words}
         best: dict[int, tuple[float, int]] = {}
         agreeing: set[int] = set()
         conflicts: dict[int, Conflict] = {}
-        for index in self._candidates(owner, weights):
-            other, sentence = self._owners[index], self._sentences[index]
-            share = sum(weight for token, weight in weights.items() if token in sentence.tokens) / total
-            if share > best.get(other, (0.0, 0))[0]:
-                best[other] = (share, index)
-            if statement.values and other not in agreeing:
-                there = [value for each in sentence.statements for value in each.values]
-                if self._frame(statement, sentence.tokens) >= SAME_FRAME:
-                    if all(agree(value, there) for value in statement.values):
-                        agreeing.add(other)
-                    elif other not in conflicts:
-                        found = self._conflict(other, statement, sentence)
-                        if found is not None:
-                            conflicts[other] = found
+        for index in self.index.nearest(weights, owner):
+            other, sentence = self.index.owners[index], self.index.sentences[index]
+            best[other] = max(best.get(other, (0.0, 0)), (share(weights, sentence.tokens), -index))
+            if statement.values and share(frame, sentence.tokens) >= SAME_FRAME:
+                if has_values(sentence, statement):
+                    agreeing.add(other)
+                elif other not in conflicts and (found := _conflict(statement, frame, sentence)) is not None:
+                    conflicts[other] = Conflict(other, *found)
+        contested = {other: found for other, found in sorted(conflicts.items()) if other not in agreeing}
         matches = tuple(
-            Match(other, self._sentences[index].span, share)
-            for other, (share, index) in sorted(best.items())
-            if share >= STANDS and (not statement.values or other in agreeing or share >= STANDS_ANYWAY)
+            Match(other, self.index.sentences[-index].span, held)
+            for other, (held, index) in sorted(best.items())
+            if stands(held, not statement.values or other in agreeing) and other not in contested
         )
-        shares = tuple(best.get(other, (0.0, 0))[0] for other in range(len(self._reports)) if other != owner)
-        return Support(matches, tuple(each for other, each in sorted(conflicts.items()) if other not in agreeing), shares)
+        score = sum(held for other, (held, _) in best.items() if other not in contested) / self._others
+        return Support(matches, tuple(contested.values()), score)
 
-    def _candidates(self, owner: int, weights: Mapping[str, float]) -> list[int]:
-        """The sentences of other reports that share most, as far as the rarest words tell."""
-        held: Counter[int] = Counter()
-        visits = 0
-        for token in sorted(weights, key=lambda token: (-weights[token], token)):
-            weight = weights[token]
-            if not weight or visits >= MAX_VISITS:
-                break
-            postings = self._holding[token][: MAX_VISITS - visits]
-            visits += len(postings)
-            for index in postings:
-                held[index] += weight  # type: ignore[assignment]
-        others = [(weight, -index) for index, weight in held.items() if self._owners[index] != owner]
-        return [-index for _, index in nlargest(MAX_READ * max(1, len(self._reports) - 1), others)]
 
-    def _frame(self, statement: Statement, tokens: Iterable[str]) -> float:
-        """The share of the words around a statement's values that stand among the tokens."""
-        words = {word: self.weights[word] for word in statement.words}
-        total = sum(words.values())
-        held = set(tokens)
-        return sum(weight for word, weight in words.items() if word in held) / total if total else 0.0
+def stands(held: float, has_all_values: bool) -> bool:
+    """Whether a text that holds a share of a statement's words says it."""
+    return held >= STANDS_ANYWAY or (held >= STANDS and has_all_values)
 
-    def _conflict(self, other: int, statement: Statement, sentence: Sentence) -> Conflict | None:
-        """The values of one kind that differ; a clause with the same words decides, before its sentence."""
-        for each in sentence.statements:
-            if not each.values or self._frame(statement, each.words) < SAME_FRAME:
-                continue
-            for kind in dict.fromkeys(value.kind for value in statement.values):
-                here = tuple(value for value in statement.values if value.kind == kind)
-                there = tuple(value for value in each.values if value.kind == kind)
-                if there and not any(agree(value, there) for value in here):
-                    return Conflict(other, each.span, here, there)
-        return None
+
+def has_values(sentence: Sentence, statement: Statement) -> bool:
+    """Whether each value of the statement agrees with one of the sentence."""
+    there = [value for each in sentence.statements for value in each.values]
+    return all(agree(value, there) for value in statement.values)
+
+
+def _conflict(
+    statement: Statement, frame: dict[str, float], sentence: Sentence
+) -> tuple[Span, tuple[Value, ...], tuple[Value, ...]] | None:
+    """A clause with the same words and, of one kind, other values: where, the values here, and those there."""
+    for each in sentence.statements:
+        if not each.values or share(frame, each.words) < SAME_FRAME:
+            continue
+        for kind in dict.fromkeys(value.kind for value in statement.values):
+            here = tuple(value for value in statement.values if value.kind == kind)
+            there = tuple(value for value in each.values if value.kind == kind)
+            if there and not any(agree(value, there) for value in here):
+                return each.span, here, there
+    return None
