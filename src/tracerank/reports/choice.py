@@ -44,10 +44,11 @@ _NARRATION = lazy_pattern(
     r"(?:let me|i'll|i will|i need to|i should|i am going to|i'm going to|searching|now i have|let's)\b"
 )
 _REFUSAL = lazy_pattern(
-    r"(?i)\b(?:i (?:could not|couldn't|cannot|can't|was unable|am unable|don't have|do not have|did not find|didn't find|"
-    r"apologi[sz]e)|i'm (?:sorry|unable)|unable to (?:find|access|provide)|no (?:specific )?(?:information|results?|evidence)"
-    r" (?:was |were |is |are )?(?:found|available|provided|mentioned)|not (?:enough|sufficient) information|there is no "
-    r"(?:specific )?(?:information|mention)|search results do not|does not (?:provide|mention)|do not (?:provide|mention))\b"
+    r"(?i)\b(?:i (?:could not|couldn't|cannot|can't|was unable|am unable|don't have|do not have|did not find|didn't find"
+    r"|apologi[sz]e)|i'm (?:sorry|unable)|unable to (?:find|access|provide)"
+    r"|no (?:specific )?(?:information|results?|evidence) (?:was |were |is |are )?(?:found|available|provided|mentioned)"
+    r"|not (?:enough|sufficient) information|there is no (?:specific )?(?:information|mention)|search results do not"
+    r"|(?:does|do) not (?:provide|mention))\b"
 )
 _ENDS_WELL = lazy_pattern(r"""[.!?。！？…)\]"'”’»」*_`|>~:]$""")
 _PROSE = 12
@@ -71,7 +72,8 @@ class Choice:
 def choose(prompt: str, reports: Sequence[Report]) -> Choice:
     """The richest report that has no flaw; of reports with flaws, the richest of the mildest."""
     topic = content_of(prompt)
-    richness = tuple(len(content_of(report.plain) - topic) for report in reports)
+    # Code is no prose, and counts only where there is nothing else.
+    richness = tuple(len((content_of(report.plain) or content_of(report.text)) - topic) for report in reports)
     flaws = {index: flaw for index, report in enumerate(reports) if (flaw := flaw_of(report.text)) is not None}
     able = [index for index in range(len(reports)) if flaws.get(index) in (None, TRUNCATED)]
     flaws |= dict.fromkeys(strays(prompt, [reports[index] for index in able], able), OFF_TOPIC)

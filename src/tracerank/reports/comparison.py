@@ -7,7 +7,7 @@ from typing import Any
 from tracerank.errors import UsageError
 from tracerank.pools.pool import Pool
 from tracerank.pools.types import Question, Rollout
-from tracerank.reports.choice import TRUNCATED, Choice, choose, is_narration
+from tracerank.reports.choice import EMPTY, STUB, TRUNCATED, Choice, choose, is_narration
 from tracerank.reports.sentences import MAX_CHARACTERS, Span
 from tracerank.reports.sources import Source, Sources, citations
 from tracerank.reports.statements import Report, Sentence, Statement, read_report
@@ -15,7 +15,7 @@ from tracerank.reports.support import Conflict, PoolSupport, Support
 from tracerank.reports.values import Value, plainly, written
 
 NO_CONFIDENCE = "no confidence: how often a chosen report is right was not measured"
-MISSING_FROM = 2
+LACKING_FROM = 2
 """Other reports that must say what the chosen one lacks."""
 MAX_ELSEWHERE = 400
 """Characters of a sentence that is quoted from another report."""
@@ -52,6 +52,7 @@ class Claim:
     start: int
     """Offset of the claim in the report, in characters."""
     end: int
+    sentence_start: int
     others: int
     """In how many other reports it stands. 0: only here, which is not to say that it is wrong."""
     where: tuple[Elsewhere, ...]
@@ -67,7 +68,7 @@ class Claim:
 
 
 @dataclass(frozen=True, slots=True)
-class Missing:
+class Lacking:
     """What several other reports say and the chosen one does not."""
 
     text: str
@@ -98,7 +99,8 @@ class Comparison:
     reports: tuple[ComparedReport, ...]
     claims: tuple[Claim, ...]
     """Of all reports, in their order."""
-    missing: tuple[Missing, ...]
+    lacks: tuple[Lacking, ...]
+    """What two or more of the others say and the chosen one does not."""
     note: str
     """Why there is no confidence, and what was left out."""
 
@@ -106,9 +108,47 @@ class Comparison:
         """The claims of one report."""
         return tuple(claim for claim in self.claims if claim.report == report)
 
+    @property
+    def runs(self) -> int:
+        """How many rollouts have a report at all; stubs are none."""
+        return sum(report.dropped not in (EMPTY, STUB) for report in self.reports)
+
     def record(self) -> dict[str, Any]:
-        """In plain values, as ``select`` and the service write it."""
-        return {**asdict(self), "confidence": None}
+        """In plain values, as ``select`` and the service write it; sentences of other reports by their offsets."""
+        return {
+            "chosen": self.chosen,
+            "reports": [asdict(report) for report in self.reports],
+            "claims": [_claim_record(claim) for claim in self.claims],
+            "lacks": [
+                {"text": each.text, "reports": list(each.reports), "where": [_place(one) for one in each.where]}
+                for each in self.lacks
+            ],
+            "confidence": None,
+            "note": self.note,
+        }
+
+
+def _place(where: Elsewhere) -> dict[str, Any]:
+    return {"report": where.report, "start": where.start, "end": where.end}
+
+
+def _claim_record(claim: Claim) -> dict[str, Any]:
+    return {
+        "report": claim.report,
+        "text": claim.text,
+        "sentence": claim.sentence,
+        "start": claim.start,
+        "end": claim.end,
+        "others": claim.others,
+        "where": [_place(one) for one in claim.where],
+        "contested": claim.contested,
+        "contradictions": [
+            {**_place(one), "here": list(one.here), "there": list(one.there)} for one in claim.contradictions
+        ],
+        "sourced": [asdict(source) for source in claim.sourced],
+        "cites": list(claim.cites),
+        "score": claim.score,
+    }
 
 
 def compare_reports(prompt: str, reports: Sequence[str | Rollout | None] | Pool) -> Comparison:
@@ -134,7 +174,7 @@ def compare_reports(prompt: str, reports: Sequence[str | Rollout | None] | Pool)
                 else _claim(owner, sentence, statement, said, read, cites, sources.of(statement, weights, cites))
             )
     return Comparison(
-        prompt, choice.index, _compared(rollouts, choice), tuple(claims), _missing(claims, choice), _note(read, choice)
+        prompt, choice.index, _compared(rollouts, choice), tuple(claims), _lacks(claims, choice), _note(read, choice)
     )
 
 
@@ -173,6 +213,7 @@ def _claim(
         text,
         read[owner].shown(sentence.span),
         *statement.span,
+        sentence.span.start,
         len(said.matches),
         tuple(Elsewhere(match.report, *_quoted(read[match.report], match.sentence)) for match in said.matches),
         _contested(contradictions),
@@ -213,27 +254,22 @@ def _contested(contradictions: Sequence[Contradiction]) -> str | None:
     return ", ".join([f"{here} here", *(f"{value} in {' and '.join(where)}" for value, where in by_value.items())])
 
 
-def _missing(claims: Sequence[Claim], choice: Choice) -> tuple[Missing, ...]:
+def _lacks(claims: Sequence[Claim], choice: Choice) -> tuple[Lacking, ...]:
     """Claims of the candidates that stand in two of them or more and not in the chosen report; each once."""
     trusted = {owner for owner in range(len(choice.richness)) if choice.dropped.get(owner) in (None, TRUNCATED)}
-    found: list[Missing] = []
-    told: set[tuple[int, int, int]] = set()
+    found: list[Lacking] = []
+    told: set[tuple[int, int]] = set()
     for claim in sorted(claims, key=lambda claim: -claim.others):
         holders = {claim.report, *(each.report for each in claim.where)} & trusted
         known = {claim.report, *(each.report for each in (*claim.where, *claim.contradictions))}
-        if choice.index in known or claim.report not in trusted or len(holders) < MISSING_FROM:
+        if choice.index in known or claim.report not in trusted or len(holders) < LACKING_FROM:
             continue
-        places = {(claim.report, claim.start, claim.end)}
-        if not any(_overlap(place, other) for place in places for other in told):
+        if (claim.report, claim.sentence_start) not in told:
             where = tuple(each for each in claim.where if each.report in holders)
             own = Elsewhere(claim.report, claim.sentence[:MAX_ELSEWHERE], claim.start, claim.end)
-            found.append(Missing(claim.text, tuple(sorted(holders)), (own, *where)))
-        told |= places | {(each.report, each.start, each.end) for each in claim.where}
+            found.append(Lacking(claim.text, tuple(sorted(holders)), (own, *where)))
+        told |= {(each.report, each.start) for each in claim.where}
     return tuple(found)
-
-
-def _overlap(a: tuple[int, int, int], b: tuple[int, int, int]) -> bool:
-    return a[0] == b[0] and a[1] < b[2] and b[1] < a[2]
 
 
 def _compared(rollouts: Sequence[Rollout], choice: Choice) -> tuple[ComparedReport, ...]:

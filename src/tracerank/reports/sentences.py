@@ -32,11 +32,28 @@ _CITATIONS = lazy_pattern(
     r"|\(https?://[^)\s]*\)|<?https?://[^\s)\]>]+>?|</?[a-z][a-z0-9]{0,10}/?>|\[\^\w{1,20}\]"
 )
 _LINKS = lazy_pattern(r"!?\[([^\[\]\n]{1,300})\](\([^()\s]*\))?")
-_MARKS = lazy_pattern(r"^[ \t]*(?:>[ \t]*)*(?:[-*•+–][ \t]+|\d{1,2}[.)][ \t]+)?|[*`|]+|(?<!\w)_+|_+(?!\w)|^[ \t]*[-=:| ]{3,}$", re.M)
+_MARKS = lazy_pattern(
+    r"^[ \t]*(?:>[ \t]*)*(?:[-*•+–][ \t]+|\d{1,2}[.)][ \t]+)?|[*`|]+|(?<!\w)_+|_+(?!\w)|^[ \t]*[-=:| ]{3,}$", re.M
+)
 _HEADING = lazy_pattern(r"[ \t]*(?:#{1,6}[ \t]+(.+)|(?:\*\*|__)([^*\n]{1,100}?):?(?:\*\*|__):?[ \t]*$)")
-_SOURCES = lazy_pattern(r"(?i)(?:\d+[.)] )?(?:references|sources|bibliography|works cited|citations|further reading)\W*")
+_SOURCES = lazy_pattern(
+    r"(?i)(?:\d+[.)] )?(?:references|sources|bibliography|works cited|citations|further reading)\W*"
+)
 _END = lazy_pattern(r"[.!?][\"'”’)\]]*(?=\s)|[。！？][\"'”’」』）)\]]*")
 _LAST_WORD = lazy_pattern(r"[\"'“(\[]*([^\s\"'“(\[]*)$")
+_INITIALS = lazy_pattern(r"[a-z]|(?:[a-z]\.)+[a-z]")
+_ABBREVIATIONS = frozenset(
+    words(
+        "mr mrs ms dr prof st mt jr sr vs etc e.g i.e cf no nos vol vols fig pp al inc ltd co corp dept est approx ca "
+        "u.s u.k d.c ph.d b.a m.a b.c a.d jan feb mar apr jun jul aug sep sept oct nov dec gen col lt capt sgt rev hon"
+    )
+)
+_JOINTS = r"(?:and|but|which|who|where|while|whereas)\s+"
+_BREAK = lazy_pattern(
+    r"\s*[;；]\s*|:\s+|\s+[–—]\s+|[，、]"
+    rf"|,\s+(?:(?:including|as well as)\s+|{_JOINTS})?(?!\d{{4}}\b)|\s+{_JOINTS}"
+)
+_WORD = lazy_pattern(r"[\"'“(\[]*([^\s\"'“(\[]*)$")
 _INITIALS = lazy_pattern(r"[a-z]|(?:[a-z]\.)+[a-z]")
 _ABBREVIATIONS = frozenset(
     words(
@@ -49,6 +66,7 @@ _BREAK = lazy_pattern(
     r"|\s+(?:and|but|which|who|where|while|whereas)\s+"
 )
 _WORD = lazy_pattern(r"\w+")
+_LOOSE = lazy_pattern(r" ([.,;:!?)])(?!\w)")
 _UNSPACED_RUN = lazy_pattern(rf"[{UNSPACED}]{{6}}")
 
 
@@ -90,7 +108,7 @@ def clauses(plain: str, sentence: Span) -> Iterator[Span]:
 
 def shown(plain: str, span: Span) -> str:
     """What stands in a span, on one line, without marks."""
-    return " ".join(plain[span.start : span.end].split())
+    return _LOOSE.sub(r"\1", " ".join(plain[span.start : span.end].split()))
 
 
 def _in_line(plain: str, start: int, end: int) -> Iterator[Span]:

@@ -16,7 +16,9 @@ MAX_CHARACTERS = 4_000_000
 MAX_SOURCES = 3
 """Documents that are named for one claim."""
 
-_MARK = lazy_pattern(r"\[\^?(\d{1,3}(?:\s*[,;]\s*\^?\d{1,3})*)\](?!\()|【(\d{1,3})[^】\n]{0,80}】|(https?://[^\s)\]>|]+)")
+_MARK = lazy_pattern(
+    r"\[\^?(\d{1,3}(?:\s*[,;]\s*\^?\d{1,3})*)\](?!\()|【(\d{1,3})[^】\n]{0,80}】|(https?://[^\s)\]>|]+)"
+)
 _LISTED = lazy_pattern(r"(?m)^[ \t]*(?:[-*][ \t]+)?(?:\[\^?(\d{1,3})\]:?|(\d{1,3})[.)])[^\n]*?(https?://[^\s)\]>|]+)")
 _NUMBER = lazy_pattern(r"\d+")
 _BEHIND = 80
@@ -41,17 +43,17 @@ class Sources:
     """The evidence of a pool, searched for claims."""
 
     def __init__(self, rollouts: Sequence[Rollout], topic: frozenset[str]) -> None:
-        seen: dict[str, tuple[Evidence, dict[int, None]]] = {}
+        found: dict[str, list[tuple[int, Evidence]]] = {}
         for index, rollout in enumerate(rollouts):
             for one in (one for search in rollout.searches for one in search.evidence):
-                seen.setdefault(one.text, (one, {}))[1][index] = None
+                found.setdefault(one.text, []).append((index, one))
         left = MAX_CHARACTERS
-        self._seen: list[tuple[Evidence, tuple[int, ...]]] = []
-        for one, owners in seen.values():
-            if (left := left - len(one.text)) < 0:
+        self._seen: list[list[tuple[int, Evidence]]] = []
+        for text, seen in found.items():
+            if (left := left - len(text)) < 0:
                 break
-            self._seen.append((one, tuple(owners)))
-        self._texts = [read_report(one.text) for one, _ in self._seen]
+            self._seen.append(seen)
+        self._texts = [read_report(seen[0][1].text) for seen in self._seen]
         self._index = SentenceIndex(self._texts, topic)
 
     def of(self, statement: Statement, weights: Mapping[str, float], cited: Iterable[str]) -> tuple[Source, ...]:
@@ -61,21 +63,24 @@ class Sources:
         for index in self._index.nearest(weights):
             number, sentence = self._index.owners[index], self._index.sentences[index]
             if number not in found and stands(share(weights, sentence.tokens), has_values(sentence, statement)):
-                one, owners = self._seen[number]
-                is_cited = one.url is not None and canonical_url(one.url) in cites
-                found[number] = Source(owners, one.title, one.url, self._texts[number].shown(sentence.span), is_cited)
+                found[number] = self._source(number, self._texts[number].shown(sentence.span), cites)
         return tuple(sorted(found.values(), key=lambda source: not source.is_cited)[:MAX_SOURCES])
+
+    def _source(self, number: int, text: str, cites: frozenset[str]) -> Source:
+        seen = self._seen[number]
+        cited = next((one for _, one in seen if cites and canonical_url(one.url) in cites), None)
+        shown = cited or seen[0][1]
+        return Source(tuple(dict.fromkeys(index for index, _ in seen)), shown.title, shown.url, text, cited is not None)
 
 
 def citations(report: Report) -> dict[Span, tuple[str, ...]]:
     """The addresses that each sentence cites, by number or in full; numbers are looked up in the report's own list."""
     text = report.text
     listed = {found[1] or found[2]: found[3] for found in _LISTED.finditer(text)}
-    ends = [sentence.span.start for sentence in report.sentences[1:]]
-    ends.append(report.sentences[-1].span.end + _BEHIND if report.sentences else 0)
+    ends = [*(sentence.span.start for sentence in report.sentences[1:]), len(text)]
     cited: dict[Span, tuple[str, ...]] = {}
-    for sentence, end in zip(report.sentences, ends, strict=True):
-        end = min(end, sentence.span.end + _BEHIND)
+    for sentence, following in zip(report.sentences, ends, strict=False):
+        end = min(following, sentence.span.end + _BEHIND)
         urls: list[str] = []
         for mark in _MARK.finditer(text, sentence.span.start, end):
             numbers = _NUMBER.findall(mark[1] or mark[2] or "")

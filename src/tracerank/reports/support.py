@@ -17,6 +17,8 @@ STANDS = 0.6
 """Share of a statement's words, by weight, that a sentence of another report must hold."""
 STANDS_ANYWAY = 0.85
 """The same where its values are not all there."""
+MAX_VALUES = 12
+"""A clause with more values is a table or a listing: its values are only looked for as they are."""
 SAME_FRAME = 0.5
 """Share of the words around a value that another report must use with another value."""
 
@@ -97,16 +99,20 @@ def stands(held: float, has_all_values: bool) -> bool:
 
 def has_values(sentence: Sentence, statement: Statement) -> bool:
     """Whether each value of the statement agrees with one of the sentence."""
-    there = [value for each in sentence.statements for value in each.values]
-    return all(agree(value, there) for value in statement.values)
+    if len(statement.values) > MAX_VALUES:
+        return all(value.token in sentence.tokens for value in statement.values)
+    there = [value for each in sentence.statements for value in each.values[:MAX_VALUES]]
+    return all(value.token in sentence.tokens or agree(value, there) for value in statement.values)
 
 
 def _conflict(
     statement: Statement, frame: dict[str, float], sentence: Sentence
 ) -> tuple[Span, tuple[Value, ...], tuple[Value, ...]] | None:
     """A clause with the same words and, of one kind, other values: where, the values here, and those there."""
+    if len(statement.values) > MAX_VALUES:
+        return None
     for each in sentence.statements:
-        if not each.values or share(frame, each.words) < SAME_FRAME:
+        if not 0 < len(each.values) <= MAX_VALUES or share(frame, each.words) < SAME_FRAME:
             continue
         for kind in dict.fromkeys(value.kind for value in statement.values):
             here = tuple(value for value in statement.values if value.kind == kind)
