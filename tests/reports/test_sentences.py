@@ -22,7 +22,7 @@ def cut(report: str) -> list[str]:
         ("- one point here\n2. another point\n> a quoted point", ["one point here", "a quoted point"]),
         ("# A title of words\nText below the title.", ["Text below the title."]),
         ("A first long line\n\n## Sources\n1. A page of that name https://a.org", ["A first long line"]),
-        ("Before the code.\n```\nprint(each for each in it)\n```\nIt ends here.", ["Before the code.", "It ends here."]),
+        ("Before the code.\n```\nprint(each for each)\n```\nIt ends here.", ["Before the code.", "It ends here."]),
         ("| city | people | year |\n|---|---|---|\n| Aa | 4,100 | 1949 |", ["city people year", "Aa 4,100 1949"]),
         ("这座桥于一九四九年建成。它横跨奥恩河，非常著名。", ["这座桥于一九四九年建成。", "它横跨奥恩河，非常著名。"]),
         ("Too short.", []),

@@ -14,6 +14,7 @@ from tracerank.answers.exact import normalize_answer, normalize_text
 from tracerank.errors import MalformedRollout, ReadError
 from tracerank.pools.pool import Pool
 from tracerank.pools.types import Question, Rollout
+from tracerank.readers.agent_names import agent_of
 from tracerank.readers.base import GENERAL, Parsed, Reader, Record, UnreadableRollout
 from tracerank.readers.files.joining import DigestTable, digest_of
 from tracerank.readers.files.record_fields import goes_by_bare_id
@@ -104,6 +105,8 @@ def parse_record(reader: Reader, item: RecordAt, report: Report, *, is_named: bo
 
 def _placed(parsed: Parsed, item: RecordAt, reading: str = "", *, is_loose: bool) -> Placed:
     """``is_loose``: of a format in which an ``id`` may be anything's; others say that it is the question's."""
+    if parsed.rollout.agent is None and (agent := agent_of(item.value)) is not None:
+        parsed = replace(parsed, rollout=replace(parsed.rollout, agent=agent))
     if parsed.question.id:
         is_bare = is_loose and "id" in item.value and goes_by_bare_id(item.value, parsed.question)
         return Placed(parsed, item.source, item.size, reading, is_bare=is_bare)
@@ -117,7 +120,7 @@ def _second_reading(reader: Reader, parsed: Parsed, item: RecordAt, *, is_named:
     from tracerank.readers.formats.general import not_understood, parsed_reading, reading_of
 
     reading = reading_of(item.value)
-    if not reading.seen.calls:
+    if not reading.dialogue.calls:
         return parsed
     if not is_named and reader.name in _GIVING_WAY:
         try:
@@ -384,6 +387,7 @@ def _settle(pool: _Open, report: Report) -> Pool:
                 rollout.source or entry.source,
                 rollout.messages,
                 rollout.usage,
+                rollout.agent,
             )
         rollouts.append(rollout)
     return Pool(Question(pool.id, pool.text, pool.references, pool.dataset), tuple(rollouts))

@@ -6,7 +6,7 @@ from typing import Any
 
 from tracerank.errors import UsageError
 from tracerank.pools.pool import Pool
-from tracerank.pools.types import Question, Rollout
+from tracerank.pools.types import Rollout
 from tracerank.reports.choice import EMPTY, STUB, TRUNCATED, Choice, choose, is_narration
 from tracerank.reports.sentences import MAX_CHARACTERS, Span
 from tracerank.reports.sources import Source, Sources, citations

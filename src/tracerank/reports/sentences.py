@@ -53,18 +53,6 @@ _BREAK = lazy_pattern(
     r"\s*[;；]\s*|:\s+|\s+[–—]\s+|[，、]"
     rf"|,\s+(?:(?:including|as well as)\s+|{_JOINTS})?(?!\d{{4}}\b)|\s+{_JOINTS}"
 )
-_WORD = lazy_pattern(r"[\"'“(\[]*([^\s\"'“(\[]*)$")
-_INITIALS = lazy_pattern(r"[a-z]|(?:[a-z]\.)+[a-z]")
-_ABBREVIATIONS = frozenset(
-    words(
-        "mr mrs ms dr prof st mt jr sr vs etc e.g i.e cf no nos vol vols fig pp al inc ltd co corp dept est approx ca "
-        "u.s u.k d.c ph.d b.a m.a b.c a.d jan feb mar apr jun jul aug sep sept oct nov dec gen col lt capt sgt rev hon"
-    )
-)
-_BREAK = lazy_pattern(
-    r"\s*[;；]\s*|:\s+|\s+[–—]\s+|[，、]|,\s+(?:(?:and|but|which|who|where|while|whereas|including|as well as)\s+)?(?!\d{4}\b)"
-    r"|\s+(?:and|but|which|who|where|while|whereas)\s+"
-)
 _WORD = lazy_pattern(r"\w+")
 _LOOSE = lazy_pattern(r" ([.,;:!?)])(?!\w)")
 _UNSPACED_RUN = lazy_pattern(rf"[{UNSPACED}]{{6}}")

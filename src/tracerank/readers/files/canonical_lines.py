@@ -46,7 +46,7 @@ _MOST_DIGITS = 15
 """Of a sample id; a longer one may be none."""
 
 _OF_QUESTION = frozenset(("schema", "question_id", "question", "dataset", "references"))
-_OF_ROLLOUT = frozenset(("answer", "label", "confidence", "setting", "views", "problem", "source", "messages", "usage"))
+_OF_ROLLOUT = frozenset(("answer", "label", "confidence", "setting", "views", "problem", "source", "messages", "usage", "agent"))
 _FLAT = frozenset((str, bool, type(None)))
 """What a document is made of."""
 _DUMPS = ("[", "{")
@@ -122,6 +122,7 @@ class CanonicalLines:
             source if one.source is None else one.source,
             one.messages,
             one.usage,
+            one.agent,
         )
         return _made_parsed(self._question, rollout, True, "", "", "")
 
