@@ -13,9 +13,10 @@ from tracerank.readers.files.loose_json import NOT_JSON
 
 MAX_PRINTED = 4_000_000
 """Characters; a syntax tree takes a hundred times the memory of its text."""
-_OPAQUE = re.compile(
+_UNWRITTEN = re.compile(
     r"""(?P<string>'[^'\\\n]*+(?:\\.[^'\\\n]*+)*+'|"[^"\\\n]*+(?:\\.[^"\\\n]*+)*+")"""
     r"|<[\w.]{1,100}: (?P<enum>'[^'\n]{0,200}'|\d{1,18})>|<[^<>\n]{0,500}>"
+    r"|(?P<gap>(?<=[\w'\")\]}>])\s++(?=[A-Za-z_]\w{0,100}=[^=]))"  # pydantic parts fields by blanks alone
 )
 _CONSTANTS = {"inf": float("inf"), "nan": float("nan")}
 TYPE = "type"
@@ -26,7 +27,7 @@ def load_printed(text: str) -> Any:
     """The object or list that a text is as Python prints it; NOT_JSON for anything else."""
     if len(text) > MAX_PRINTED:
         return NOT_JSON
-    written = _OPAQUE.sub(lambda found: found["string"] or found["enum"] or "None", text.strip())
+    written = _UNWRITTEN.sub(_as_python, text.strip())
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -34,6 +35,10 @@ def load_printed(text: str) -> Any:
     except (ValueError, SyntaxError, TypeError, RecursionError, MemoryError):
         return NOT_JSON
     return value if isinstance(value, dict | list) else NOT_JSON
+
+
+def _as_python(found: re.Match[str]) -> str:
+    return found["string"] or found["enum"] or ("," if found["gap"] else "None")
 
 
 def _value(node: ast.expr) -> Any:
