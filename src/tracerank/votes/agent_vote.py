@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import Any
 
 from tracerank.pools.pool import Pool
 from tracerank.votes.agents import Reliabilities
@@ -9,7 +10,7 @@ from tracerank.votes.answer_groups import MeaningGroups
 from tracerank.votes.base import Decision, with_note
 from tracerank.votes.folders import ABOUT, checked_description, read_description, write_description
 from tracerank.votes.selector import EmbedderChoice, Selector
-from tracerank.votes.voting import Ballot
+from tracerank.votes.voting import FORMS, Ballot
 
 FORMAT = "tracerank-agents/1"
 FORM = "commonest"
@@ -24,6 +25,8 @@ class AgentVote(Selector):
 
     def __init__(self, reliabilities: Reliabilities, form: str = FORM) -> None:
         """``form``: which wording of the meaning is returned, one of ``voting.FORMS``."""
+        if form not in FORMS:
+            raise ValueError(f"form must be one of {', '.join(FORMS)}, got {form!r}")
         self.reliabilities, self.form = reliabilities, form
 
     def iter_decisions(self, pools: Iterable[Pool]) -> Iterator[Decision]:
@@ -43,7 +46,7 @@ class AgentVote(Selector):
 
     def save(self, folder: str | Path) -> None:
         known = self.reliabilities
-        about = {"format": FORMAT, "kind": self.kind, "form": self.form, "agents": dict(known.values)}
+        about: dict[str, Any] = {"format": FORMAT, "kind": self.kind, "form": self.form, "agents": dict(known.values)}
         about |= {"mean": known.mean, "floor": known.floor, "are_by_file": known.are_by_file}
         write_description(Path(folder) / ABOUT, about)
 

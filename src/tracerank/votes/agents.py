@@ -6,7 +6,7 @@ agent: what is estimated is how often it is right where it answers.
 
 import math
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import PurePath
 from typing import NamedTuple
@@ -193,10 +193,11 @@ class AgentTally:
                 break
         return Reliabilities(values, mean, ESTIMATED_FLOOR, self.are_by_file)
 
-    def labelled(self) -> Reliabilities:
-        """From labels, drawn to the mean the more, the less the agents clearly differ."""
+    def labelled(self, left_out: Container[int] = ()) -> Reliabilities:
+        """From labels, drawn to the mean the more, the less the agents clearly differ; without some of the pools."""
         right, count = dict[str, float](), Counter[str]()
-        for cast in (cast for pool in self.casts() for cast in pool if cast.label is not None):
+        kept = (pool for index, pool in enumerate(self.casts()) if index not in left_out)
+        for cast in (cast for pool in kept for cast in pool if cast.label is not None):
             right[cast.agent] = right.get(cast.agent, 0.0) + (cast.label or 0.0)
             count[cast.agent] += 1
         total = max(1, count.total())
