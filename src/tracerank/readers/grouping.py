@@ -120,7 +120,7 @@ def _second_reading(reader: Reader, parsed: Parsed, item: RecordAt, *, is_named:
     from tracerank.readers.formats.general import not_understood, parsed_reading, reading_of
 
     reading = reading_of(item.value)
-    if not reading.seen.calls:
+    if not reading.dialogue.calls:
         return parsed
     if not is_named and reader.name in _GIVING_WAY:
         try:
