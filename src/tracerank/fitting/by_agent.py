@@ -74,9 +74,9 @@ def fit_by_agent(
     learned, _ = labelled_pools(pools, labelling)
     if len(learned) < MIN_QUESTIONS:
         raise UsageError(f"{len(learned)} labelled questions; --by-agent needs at least {MIN_QUESTIONS}")
-    tally = AgentTally()
-    for pool in learned:
-        tally.add_labelled(pool)
+    tally, ballots = AgentTally(), [Ballot.of(pool, MeaningGroups()) for pool in learned]
+    for ballot in ballots:
+        tally.count(ballot)
     figures = tally.figures()
     if not figures:
         raise UsageError(
@@ -84,7 +84,7 @@ def fit_by_agent(
             "--map agent=FIELD, or give a file for each agent"
         )
     found = tally.labelled()
-    vote, gain = _held_out(learned, tally)
+    vote, gain = _held_out(ballots, tally)
     remember_fitted(folder, (pool.question.text for pool in learned))
     AgentVote(found).save(folder)
     made = AgentFit(tuple(figures), found, len(learned), vote, gain, labelling.sentence.rstrip("."))
@@ -92,16 +92,16 @@ def fit_by_agent(
     return made
 
 
-def _held_out(pools: Sequence[Pool], tally: AgentTally) -> tuple[float, tuple[float, float, float]]:
+def _held_out(ballots: Sequence[Ballot], tally: AgentTally) -> tuple[float, tuple[float, float, float]]:
     """How often the plain vote is right, and what weighing adds where the question's own labels are not used."""
-    plain, weighed = np.zeros(len(pools)), np.zeros(len(pools))
+    plain, weighed = np.zeros(len(ballots)), np.zeros(len(ballots))
     for part in range(PARTS):
-        own = range(part, len(pools), PARTS)
+        own = range(part, len(ballots), PARTS)
         vote = AgentVote(tally.labelled(left_out=own))
         for index in own:
-            ballot = Ballot.of(pools[index], MeaningGroups())
-            plain[index] = correct(pools[index], ballot.decision([1.0] * len(ballot.groups), FORM))
-            weighed[index] = correct(pools[index], vote.weighed(ballot))
+            ballot = ballots[index]
+            plain[index] = correct(ballot.pool, ballot.decision([1.0] * len(ballot.groups), FORM))
+            weighed[index] = correct(ballot.pool, vote.weighed(ballot))
     difference = weighed - plain
     bounds = intervals(difference[:, None])
     return float(plain.mean()), (float(difference.mean()), float(bounds.low[0]), float(bounds.high[0]))

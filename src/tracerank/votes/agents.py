@@ -109,20 +109,18 @@ class AgentTally:
         """Count the answers of a pool that two agents or files share, unless enough pools are counted."""
         several = (len({name(one) for one in pool.rollouts} - {None}) > 1 for name in (_agent, file_of))
         if len(self._pools) < MAX_POOLS and any(several):
-            self.add_labelled(pool)
+            self.count(Ballot.of(pool, MeaningGroups()))
 
-    def add_labelled(self, pool: Pool) -> None:
+    def count(self, ballot: Ballot) -> None:
         """Count the answers of a pool, which may be of one agent."""
-        ballot = Ballot.of(pool, MeaningGroups())
         voted = zip(ballot.retained.kept, ballot.groups, strict=True)
-        references = pool.question.references
-        self._pools.append(
-            [
-                _Answer(one.agent, file_of(one), group, correctness(one, references))
-                for one, group in voted
-                if group != NO_GROUP
-            ]
-        )
+        references = ballot.pool.question.references
+        answers = [
+            _Answer(one.agent, file_of(one), group, correctness(one, references))
+            for one, group in voted
+            if group != NO_GROUP
+        ]
+        self._pools.append(answers)
 
     @property
     def are_by_file(self) -> bool:
