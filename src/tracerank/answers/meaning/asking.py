@@ -14,7 +14,7 @@ from tracerank.answers.english import AUXILIARIES
 from tracerank.answers.meaning.relations import Relation, read_relation
 from tracerank.answers.meaning.values import is_value, tokens
 from tracerank.answers.meaning.words import GENERIC, REGIONS, STOP, stem
-from tracerank.answers.values import values_in
+from tracerank.answers.value_scan import values_in
 
 POLAR, CHOICE, DATE, NUMBER, WHO, WHERE, OTHER = "polar", "choice", "date", "number", "who", "where", "other"
 _AUXILIARY = "|".join(sorted(AUXILIARIES))

@@ -15,9 +15,10 @@ from tracerank.answers.meaning.spans import Span, without_note
 from tracerank.answers.meaning.statements import Name, Statement, numerals, read_statement
 from tracerank.answers.meaning.values import likeness
 from tracerank.answers.meaning.words import GENERIC, NICKNAMES, RANKS, REGIONS, STOP
+from tracerank.answers.value_scan import FILLING
 from tracerank.answers.values import DATE as DATED
-from tracerank.answers.values import FILLING, ORDINAL, SCORE, TIME, VERSION, Value, relation
 from tracerank.answers.values import NUMBER as NUMBERED
+from tracerank.answers.values import ORDINAL, SCORE, TIME, VERSION, Value, relation
 
 _SHORT = 18
 """Words of a sentence whose values are what it answers with."""

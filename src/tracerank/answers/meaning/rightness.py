@@ -16,7 +16,8 @@ from tracerank.answers.meaning.asking import read_asking
 from tracerank.answers.meaning.comparing import LONGEST_PLACED, pair_likeness, read_lexicon
 from tracerank.answers.meaning.reading import AnswerReading, read_answer
 from tracerank.answers.text_keys import comparable
-from tracerank.answers.values import relation, values_in
+from tracerank.answers.value_scan import values_in
+from tracerank.answers.values import relation
 
 RIGHT = 0.55
 """Score from which an answer is right."""

@@ -15,7 +15,8 @@ from tracerank.answers.meaning.relations import Relation, read_relation
 from tracerank.answers.meaning.values import tokens
 from tracerank.answers.meaning.words import STOP
 from tracerank.answers.text_keys import fold
-from tracerank.answers.values import NUMERAL, Value, values_in
+from tracerank.answers.value_scan import values_in
+from tracerank.answers.values import NUMERAL, Value
 
 MAX_BODY = 1200
 """Characters in which rejected mentions are looked for."""

@@ -12,8 +12,9 @@ from zlib import crc32
 
 from tracerank.answers.english import MONTHS
 from tracerank.answers.meaning.words import word_likeness
-from tracerank.answers.numbers import SCALES, SMALL_NUMBERS, SMALL_ORDINALS, TENS
+from tracerank.answers.numbers import SMALL_NUMBERS, SMALL_ORDINALS, TENS
 from tracerank.answers.text_keys import fold, remembering, without_accents
+from tracerank.answers.units import SCALES
 
 _TOKEN = re.compile(
     r"[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}(?![0-9])|[0-9]{1,2}[./][0-9]{1,2}[./][0-9]{4}(?![0-9])"
