@@ -1,8 +1,8 @@
 """What the selector overturns, with each family of agents left out: ``python -m studies.quality.restraint CACHE``.
 
 Writes ``studies/results/restraint.csv``: by family and the column that weighs most for the choice, how often a
-plurality was overturned, how often it was right, and how often what was chosen instead is; then by family and K the gain
-in points over the vote by meaning, ties of which count as a fair draw. A column may only stay if it passes.
+plurality was overturned, how often it was right, and how often what was chosen instead is; then by family and K the
+gain in points over the vote by meaning, ties of which count as a fair draw. A column may only stay if it passes.
 """
 
 import csv

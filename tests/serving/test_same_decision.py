@@ -8,9 +8,10 @@ import pytest
 from tests.served import awaited, served
 from tests.serving.held import asked, post
 from tracerank.endpoints.chat import Usage
+from tracerank.evidence.selector import NO_EVIDENCE
 from tracerank.pools.pool import Pool
 from tracerank.pools.types import Question, Rollout
-from tracerank.votes.base import NO_EVIDENCE, Decision
+from tracerank.votes.base import Decision
 
 pytest.importorskip("fastapi")
 pytest.importorskip("prometheus_client")

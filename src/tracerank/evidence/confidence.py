@@ -1,9 +1,9 @@
 """The confidence of a returned answer: an estimated probability that it is right by meaning, for any method.
 
-It looks at the pool, not at the method: the share of rollouts that agree in meaning, whether their evidence leads to the
-answer, and the level of the agent, which is how often two of its rollouts agree over all of the user's pools. Fitted on
-other agents (``studies/shipped_weights/confidence.py``), or on the user's own pools (``fitting/calibrate.py``), where the
-method's own scores count, too.
+It looks at the pool, not at the method: the share of rollouts that agree in meaning, whether their evidence leads to
+the answer, and the level of the agent, which is how often two of its rollouts agree over all of the user's pools.
+Fitted on other agents (``studies/shipped_weights/confidence.py``), or on the user's own pools
+(``fitting/calibrate.py``), where the method's own scores count, too.
 """
 
 import math

@@ -122,14 +122,15 @@ class AnswerKinds:
         """The question as a line, and as it was written."""
         self._question, self._asks_polar = question, asks_yes_or_no(text)
         model = kind_model()
-        self._lifts = (model.log_probabilities(text) - model.log_prior).tolist()
+        lifts = model.log_probabilities(text) - model.log_prior
+        self._lifts = (lifts - lifts.min()).tolist()
 
     def is_misfit(self, form: Form) -> bool:
         """Whether it is yes or no where that was not asked, or anything else where it was."""
         return self._asks_polar is not None and self._asks_polar != form.is_polar
 
     def lift(self, form: Form) -> float:
-        """Log probability of its kind, given the question, less that without a question."""
+        """By how much the question raises the log probability of its kind, above the kind that it raises least."""
         lift: float = self._lifts[_INDEX_OF[kind_of(form, self._question)]]
         return lift
 

@@ -150,13 +150,12 @@ class EvidenceSelector(Selector):
 
 
 def choose(model: Logistic, table: EvidenceTable) -> Choice:
-    """The likeliest meaning; one with fewer votes than another must be likelier without what only breaks ties, too."""
-    scores = model.scores(table.values, COLUMNS)
+    """The likeliest meaning; what only breaks ties counts for none that another with more votes beats without it."""
     without = model.scores(table.values * _OVERTURNING, COLUMNS)
-    is_largest = table.votes == table.votes.max()
-    may_win = is_largest | (without > without[is_largest].max())
-    scores = np.where(may_win, scores, np.minimum(scores, scores[may_win].max()))
-    return Choice(softmax(scores), int(np.where(may_win, scores, -np.inf).argmax()))
+    has_more = table.votes > table.votes[:, None]
+    is_beaten = (has_more & (without >= without[:, None])).any(axis=1)
+    probabilities = softmax(np.where(is_beaten, without, model.scores(table.values, COLUMNS)))
+    return Choice(probabilities, int(probabilities.argmax()))
 
 
 def member_of(members: Sequence[Rollout], form: str, question: str) -> Rollout:

@@ -10,6 +10,8 @@ from collections.abc import Iterable, Sequence
 from itertools import islice
 from typing import NamedTuple
 
+from tracerank.answers.english import QUESTION_WORDS
+from tracerank.answers.scripts import has_unspaced
 from tracerank.evidence.forms import Form, near
 from tracerank.evidence.text import FUNCTION_WORDS, Line, TextLines, subject_of, terms
 from tracerank.pools.types import Rollout
@@ -18,9 +20,9 @@ MAX_TEXTS = 400
 """Distinct texts of a pool that are searched; further ones of a very long browsing pool are ignored."""
 ALL_TEXTS = -1
 """The set of all texts, as bits."""
-ECHO, _RUN = 2 / 3, 3
-"""Share of the question that a text repeats word for word, in runs of at least so many words, from which the text is an
-echo of the question: the runs say nothing about an answer beside them."""
+ECHO, _RUN, _RUN_OF_CHARACTERS = 2 / 3, 3, 8
+"""Share of the question that a text repeats word for word, in runs of at least so many words, or characters where they
+are the words, from which it is an echo of the question: the runs say nothing about an answer beside them."""
 
 
 class Trail(NamedTuple):
@@ -182,14 +184,26 @@ def _trail(rollout: Rollout, numbers: dict[str, int]) -> Trail:
 
 
 def without_echo(text: Line, question: Line) -> Line | None:
-    """The text without its runs of the question's words; None: it does not repeat most of the question."""
+    """The text without its runs of the question's words; None: it does not repeat the question.
+
+    A statement shares most words with a question, too, but not those that ask.
+    """
     words, asked = text.text.split(), question.text.split()
-    runs = {tuple(asked[at : at + _RUN]) for at in range(len(asked) - _RUN + 1)}
-    found = [at for at in range(len(words) - _RUN + 1) if tuple(words[at : at + _RUN]) in runs]
-    if len({tuple(words[at : at + _RUN]) for at in found}) < ECHO * len(runs) or not runs:
+    size = _RUN if question.is_ascii or not has_unspaced(question.text) else _RUN_OF_CHARACTERS
+    runs = _runs(asked, size)
+    at = next((index for index, word in enumerate(asked) if word in QUESTION_WORDS), None)
+    asking = set(runs) if at is None else set(runs[min(at, len(runs) - 1) :][:1])
+    known = set(runs)
+    found = [index for index, run in enumerate(_runs(words, size)) if run in known]
+    repeated = {tuple(words[index : index + size]) for index in found}
+    if not runs or not asking <= repeated or len(repeated) < ECHO * len(known):
         return None
-    echoed = {at + step for at in found for step in range(_RUN)}
-    return Line([word for at, word in enumerate(words) if at not in echoed])
+    echoed = {index + step for index in found for step in range(size)}
+    return Line([word for index, word in enumerate(words) if index not in echoed])
+
+
+def _runs(words: Sequence[str], size: int) -> list[tuple[str, ...]]:
+    return [tuple(words[at : at + size]) for at in range(len(words) - size + 1)]
 
 
 def _numbers_of(texts: int) -> list[int]:

@@ -64,7 +64,7 @@ FEATURES = (
     ),
     Feature("searched_by_others", SEARCHED, "whether rollouts with other answers searched for it", DOWN),
     Feature("polar_misfit", KIND, "whether it is yes or no, or is not, against what was asked", DOWN),
-    Feature("kind_lift", KIND, "log probability of an answer of its kind, less that without a question", UP, False),
+    Feature("kind_lift", KIND, "how much the question raises the log probability of its kind", UP, False),
 )
 COLUMNS = tuple(feature.name for feature in FEATURES)
 PROTECTED = 3
