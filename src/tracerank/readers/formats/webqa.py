@@ -11,8 +11,8 @@ from tracerank.answers.text_keys import trimmed
 from tracerank.pools.canonical import kind_of
 from tracerank.pools.types import WEBQA, Question, Rollout, Search, maker_of
 from tracerank.readers.base import Parsed, Record, reject
-from tracerank.readers.calls.text_layouts import split_ranked
 from tracerank.readers.files.record_fields import identity_of, stated_references
+from tracerank.readers.ranked import split_ranked
 from tracerank.readers.repeats import Repeats
 
 _ID_FIELDS = ("question_id", "question_index")
@@ -47,7 +47,7 @@ class WebQAReader:
             reject(f"field 'steps': expected a list or null, got {kind_of(steps)}", question, sample_id)
         said = None if answer is None else trimmed(answer)
         searches = _searches(steps or ())
-        rollout = _made_rollout(sample_id or 0, said, searches, None, None, WEBQA, (), None, source, (), None)
+        rollout = _made_rollout(sample_id or 0, said, searches, None, None, WEBQA, (), None, source, (), None, None)
         return Parsed(question, rollout, sample_id is not None)
 
 
