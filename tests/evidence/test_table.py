@@ -190,7 +190,8 @@ def test_a_table_of_one_meaning_has_its_row_and_zeros(index: int) -> None:
 
 
 def test_texts_beyond_the_limit_are_not_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
-    found = [rollout("Venice", ranked("x", "nothing", "The composer of the opera Orfeo had to die in the city of Venice."))]
+    text = "The composer of the opera Orfeo had to die in the city of Venice."
+    found = [rollout("Venice", ranked("x", "nothing", text))]
     assert row_of(evidence_table(QUESTION, found), 0)["chain_recall"] == 1
     monkeypatch.setattr(support, "MAX_TEXTS", 1)
     assert row_of(evidence_table(QUESTION, found), 0)["chain_recall"] == 0
