@@ -29,7 +29,7 @@ _HOMES: Mapping[str, str] = MappingProxyType(
         "crewai": "formats.crewai_output:CrewAIReader",
         "dspy": "formats.dspy_history:DSPyReader",
         "smolagents": "formats.smolagents_memory:SmolagentsReader",
-        "flashrag": "formats.flashrag:FlashRAGReader",
+        "flashrag": "formats.evaluation_runs:FlashRAGReader",
         "browsecomp-plus": "formats.evaluation_runs:BrowseCompPlusReader",
         "tongyi": "formats.tongyi:TongyiReader",  # before Search-R1, whose answer tag it shares
         "search-r1": "formats.search_r1:SearchR1Reader",
