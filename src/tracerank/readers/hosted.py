@@ -8,8 +8,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from tracerank.pools.urls import canonical_url
-from tracerank.readers.calls.results import Result, blocks_of, cited_results, flat_text
 from tracerank.readers.events import Called
+from tracerank.readers.results import Result, blocks_of, cited_results, flat_text
 from tracerank.readers.tools import CallKind, parse_arguments
 from tracerank.readers.values import part_text, whole_number
 from tracerank.readers.vocabulary import plain_fields

@@ -11,11 +11,11 @@ from typing import Any
 
 from tracerank.readers import vocabulary as words
 from tracerank.readers.assemble import Dialogue, dialogue_of, stated_answer
-from tracerank.readers.calls.results import Result
 from tracerank.readers.calls.text_calls import CALL_TAGS, spoken, tagged_returns, written_calls
 from tracerank.readers.events import Asked, Called, Event, Returned, Said
 from tracerank.readers.files.loose_json import decoded_value
 from tracerank.readers.hosted import cited_in, grounded_call
+from tracerank.readers.results import Result
 from tracerank.readers.shapes import (
     Fields,
     acted,
