@@ -147,7 +147,8 @@ class Assembly:
         return Dialogue(calls, self._asked or None, self._final, frozenset(self._plans), self.pairing)
 
     def _call(self, event: Called) -> None:
-        arguments = parse_arguments(decoded_value(event.arguments))
+        given = event.arguments
+        arguments = given if type(given) is dict else parse_arguments(decoded_value(given))
         known = None if event.id is None else self._index.get(event.id)
         if known is not None and not (arguments and self._is_used(known, event.name, arguments)):
             if arguments and not self._calls[known].arguments:

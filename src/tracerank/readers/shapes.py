@@ -13,7 +13,7 @@ from tracerank.readers import vocabulary as words
 from tracerank.readers.events import Called, Returned
 from tracerank.readers.files.loose_json import decoded_value
 from tracerank.readers.hosted import hosted_call, hosted_results, is_hosted_result, plain_sources
-from tracerank.readers.values import whole_number
+from tracerank.readers.values import text_of, whole_number
 from tracerank.readers.vocabulary import plain_fields, plain_key
 
 Fields = Mapping[str, Any]
@@ -24,13 +24,36 @@ _NAMED_TOOL = re.compile(r"tool-(?!call\b|result\b|error\b|input|output|approval
 """The type of a part that names its tool, ``tool-webSearch``."""
 
 
-def speaker_of(message: Mapping[Any, Any]) -> words.Role | None:
-    """Who says a text in a message that has nothing but both; None: it is no such message of the user or the agent."""
-    role = message.get("role")
-    if not isinstance(role, str) or not isinstance(message.get("content"), str):
+def chat_message(value: Mapping[Any, Any]) -> Returned | tuple[words.Role, str, list[Called]] | None:
+    """A chat message in its usual spelling, with its speaker, text and calls; None: it is spelled otherwise."""
+    role, content = value.get("role"), value.get("content")
+    if not (content is None or isinstance(content, str)):
         return None
-    found = words.ROLES.get(plain_key(role))
-    return found if found in ("user", "agent") else None
+    if any(inner and key not in words.CHAT_KEYS for key, inner in value.items()):
+        return None
+    if role == "tool":
+        call_id, name = value.get("tool_call_id"), value.get("name")
+        is_whole = isinstance(call_id, str) and call_id and content is not None
+        return Returned(content, call_id, name if isinstance(name, str) else "") if is_whole else None
+    speaker = words.ROLES.get(role) if isinstance(role, str) else None
+    if speaker not in ("user", "agent") or value.get("tool_call_id") or value.get("name"):
+        return None
+    listed = value.get("tool_calls") or ()
+    calls = [_chat_call(one) for one in listed] if isinstance(listed, list | tuple) else [None]
+    made = [call for call in calls if call is not None]
+    if len(made) < len(calls) or (made and speaker == "user"):
+        return None
+    return speaker, content if content and content.strip() else "", made
+
+
+def _chat_call(call: object) -> Called | None:
+    function = call.get("function") if isinstance(call, Mapping) else None
+    if not isinstance(function, Mapping) or not isinstance(call, Mapping):
+        return None
+    name, call_id = function.get("name"), call.get("id")
+    if not isinstance(name, str) or not name.strip() or not isinstance(call_id, str) or not call_id:
+        return None
+    return Called(name, function["arguments"], call_id) if "arguments" in function else None
 
 
 def role_of(fields: Fields) -> words.Role | None:
@@ -99,6 +122,9 @@ def call_of(fields: Fields, role: words.Role | None = None) -> Called | None:
     if (hosted := hosted_call(kind, fields)) is not None:
         return replace(hosted, id=_id_of(fields) or _text_id(fields.get("id")))
     is_part = role == "agent" and fields.keys() <= words.BARE_PART and isinstance(fields.get("input"), Mapping)
+    callee = fields.get("recipient")
+    if role == "agent" and isinstance(callee, str) and callee.startswith(words.CALLEES) and "content" in fields:
+        return Called(callee, text_of(fields["content"]))
     call = _bare_call(fields, is_told=is_part or kind in words.CALL_KINDS)
     # Inspect's word for a tool that the vendor ran.
     return replace(call, results=()) if call is not None and "tooltype" in fields else call

@@ -63,6 +63,11 @@ ROLES: Mapping[str, Role] = {
 UNSPOKEN = ("analysis", "commentary")
 """Channels in which an agent does not speak to the user."""
 
+CHAT_KEYS = _words("role content tool_calls tool_call_id name reasoning reasoning_content")
+"""As the usual chat messages spell them; anything else in one calls for a closer look."""
+CALLEES = ("functions.", "browser.")
+"""How recipients begin that are tools."""
+
 # ---- what an object is
 
 KIND_KEYS = _listed("partkind type kind blocktype")

@@ -20,6 +20,7 @@ from tracerank.readers.shapes import (
     Fields,
     acted,
     call_of,
+    chat_message,
     inline_return,
     is_aside,
     is_passing,
@@ -32,7 +33,6 @@ from tracerank.readers.shapes import (
     return_of,
     role_of,
     side_by_side,
-    speaker_of,
     unwrapped,
 )
 from tracerank.readers.tools import clean_name, names_in_use, parse_arguments
@@ -169,10 +169,7 @@ class _Walk:
             self._object(value, role, depth)
 
     def _object(self, value: Mapping[Any, Any], role: words.Role | None, depth: int) -> None:
-        if len(value) == 2 and (speaker := speaker_of(value)) is not None:
-            self._turn += 1
-            self._opens(None)
-            self._say(value["content"], speaker)
+        if "role" in value and self._chat_message(value):
             return
         fields = plain_fields(value)
         if "event" in fields and isinstance(fields.get("data"), Mapping) and self._stream_event(fields, depth):
@@ -205,6 +202,24 @@ class _Walk:
         before, self._is_aside = self._is_aside, True
         self._inside(value, fields, role, depth)
         self._is_aside = before
+
+    def _chat_message(self, value: Mapping[Any, Any]) -> bool:
+        """A chat message in its usual spelling, which needs no search for its parts; False: it is another."""
+        message = chat_message(value)
+        if message is None:
+            return False
+        if isinstance(message, Returned):
+            self._return(message)
+            return True
+        speaker, text, calls = message
+        self._turn += 1
+        self._opens(None)
+        self._is_final = True
+        if text:
+            self._say(text, speaker)
+        for call in calls:
+            self._call(call)
+        return True
 
     def _inline(self, call: Called, kept: Returned) -> None:
         """A call that keeps its own return."""
@@ -317,7 +332,7 @@ class _Walk:
         self._flush()
         self._said = ""
         self._open += call.id is None
-        self.events.append(replace(call, arguments=arguments, turn=self._turn))
+        self.events.append(Called(call.name, arguments, call.id, self._turn, call.kind, call.results))
 
     def _return(self, found: Returned) -> None:
         self._flush()
