@@ -30,6 +30,7 @@ EXPECTED = {
     "confidence": 0.5,
     "usage": {"prompt_tokens": 30, "completion_tokens": 4, "calls": 2},
     "note": f"the model was cut off; {NO_EVIDENCE}",
+    **dict.fromkeys(("claims", "lacks", "reports")),
     "problems": [],
 }
 

@@ -157,7 +157,7 @@ def compare_reports(prompt: str, reports: Sequence[str | Rollout | None] | Pool)
     A claim that stands in one report only is not thereby false, and runs of one model share errors.
     """
     rollouts = _rollouts(reports)
-    read = [read_report(rollout.answer or "") for rollout in rollouts]
+    read = [read_report("" if rollout.problem else rollout.answer or "") for rollout in rollouts]
     choice = choose(prompt, read)
     support = PoolSupport(prompt, read)
     claims: list[Claim] = []

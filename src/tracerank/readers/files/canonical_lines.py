@@ -46,7 +46,9 @@ _MOST_DIGITS = 15
 """Of a sample id; a longer one may be none."""
 
 _OF_QUESTION = frozenset(("schema", "question_id", "question", "dataset", "references"))
-_OF_ROLLOUT = frozenset(("answer", "label", "confidence", "setting", "views", "problem", "source", "messages", "usage", "agent"))
+_OF_ROLLOUT = frozenset(
+    ("answer", "label", "confidence", "setting", "views", "problem", "source", "messages", "usage", "agent")
+)
 _FLAT = frozenset((str, bool, type(None)))
 """What a document is made of."""
 _DUMPS = ("[", "{")
