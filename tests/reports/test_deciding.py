@@ -46,7 +46,8 @@ def test_a_pool_is_long_by_half_of_the_rollouts_that_answer() -> None:
     for answers, expected in (
         ([report, "Paris"], True),
         ([report, "Paris", "Rome"], False),
-        ([report, "", "I could not find it.", NARRATING], True),
+        ([report, "", NARRATING, NARRATING], True),
+        ([report, "I could not find it.", "None"], False),
         (["Paris", "I could not find it."], False),
     ):
         assert has_long_answers(pool_of(*map(rollout, answers))) is expected, answers

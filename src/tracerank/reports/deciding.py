@@ -4,12 +4,11 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from itertools import groupby
 
-from tracerank.answers.abstentions import is_abstention
 from tracerank.answers.lazy_patterns import lazy_pattern
 from tracerank.answers.scripts import UNSPACED
 from tracerank.errors import UsageError
 from tracerank.pools.pool import Pool
-from tracerank.reports.choice import STUB, flaw_of
+from tracerank.reports.choice import STUB, STUB_WORDS, flaw_of
 from tracerank.reports.comparison import Comparison, compare_reports
 from tracerank.votes.base import Decision, Method, decide_stream
 from tracerank.votes.explanation import Explanation, explain_pool, explain_stream
@@ -44,16 +43,16 @@ def is_long(answer: str) -> bool:
 
 
 def count_long(pool: Pool) -> tuple[int, int]:
-    """How many answers are long, of how many; abstentions and what announces an answer are none."""
+    """How many answers are long, of how many; what only announces an answer is none."""
     answers = [rollout.answer for rollout in pool.rollouts if rollout.answer and rollout.problem is None]
     long = sum(map(is_long, answers))
     if not long:
         return 0, len(answers)
-    return long, sum(is_long(answer) or _answers(answer) for answer in answers)
+    return long, sum(not _announces(answer) for answer in answers)
 
 
-def _answers(answer: str) -> bool:
-    return not is_abstention(answer) and (len(answer.split()) < MIN_WORDS // 10 or flaw_of(answer) != STUB)
+def _announces(answer: str) -> bool:
+    return len(answer.split()) >= STUB_WORDS and flaw_of(answer) == STUB
 
 
 def has_long_answers(pool: Pool) -> bool:
