@@ -268,7 +268,7 @@ def _rollout(record: Mapping[str, Any], values: Mapping[str, Any], source: str |
         share_of(record, "label") if "label" in record else None,
         share_of(record, "confidence") if "confidence" in record else None,
         setting,
-        each(values, "views", _view) if "views" in values else (),
+        each(values, "views", record_to_view) if "views" in values else (),
         known("problem"),
         known("source", source),
         tuple(record_to_message(item) for item in values["messages"] if isinstance(item, dict))
@@ -330,7 +330,8 @@ def evidence_of(values: Mapping[str, Any]) -> Evidence:
     )
 
 
-def _view(item: object) -> View:
+def record_to_view(item: object) -> View:
+    """The tool event of a browsing transcript that an object describes."""
     return _made_view(*VIEW.in_order(values_of(item, VIEW)))
 
 

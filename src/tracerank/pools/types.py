@@ -67,7 +67,7 @@ class Evidence:
 class Search:
     """One search event and the evidence it led to."""
 
-    query: str | None
+    query: str | None = None
     """None: an orphan, evidence without a search behind it. Empty: a search whose text was not logged."""
     evidence: tuple[Evidence, ...] = ()
     event: int | None = None

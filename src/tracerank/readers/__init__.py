@@ -23,7 +23,7 @@ from tracerank.readers.files.field_map import ASKED, BETWEEN, FieldMap, name_and
 from tracerank.readers.files.inputs import NOT_A_FILE, find_files
 from tracerank.readers.files.joining import Joiner, Joining, ScatteredRollout
 from tracerank.readers.files.records import PathLike, Problem, ReadLine, RecordAt, iter_values, read_one
-from tracerank.readers.grouping import WINDOW_BYTES, Placed, Report, Watcher, group, parse_record
+from tracerank.readers.grouping import WINDOW_BYTES, Placed, Report, group, parse_record
 from tracerank.readers.telemetry.reader import TelemetryReader
 
 if TYPE_CHECKING:
@@ -87,15 +87,11 @@ def iter_pools(
     on_record: OnRecord | None = None,
     fields: Mapping[str, str] | None = None,
     questions: Questions | None = None,
-    watcher: Watcher | None = None,
 ) -> Iterator[Pool]:
-    """The same one by one, in constant memory as long as a question's rollouts stand near each other.
-
-    A ``watcher`` is shown pools that seem complete long before they may be given out.
-    """
+    """The same one by one, in constant memory as long as a question's rollouts stand near each other."""
     source = _source(reader, on_problem, window_bytes, on_record, fields, questions)
     places, rows = _places_or_rows(given)
-    return group(source.placed(places, rows), source.report, window_bytes, watcher)
+    return group(source.placed(places, rows), source.report, window_bytes)
 
 
 def _places_or_rows(given: Given) -> tuple[list[PathLike], Any]:
