@@ -1,7 +1,5 @@
 """Long answers in a real browser: a chip per claim, sentences side by side, contested ones first, and nothing runs."""
 
-import time
-from pathlib import Path
 from random import Random
 from typing import Any
 
@@ -21,7 +19,7 @@ except ImportError:  # the browser fixture then says so
 
 PHONE = 390
 SECONDS = 1.5
-"""To open the page of eight reports of 10,000 words; 0.3 on an idle core."""
+"""To open the page of eight reports of 10,000 words on an idle machine; on a busy one, six times a small page's."""
 
 
 def reports(*pools: Pool) -> list[dict[str, Any]]:
@@ -104,7 +102,8 @@ def test_nothing_in_a_report_runs(open_page) -> None:
     assert page.locator("main img, main iframe, main script, main a").count() == 0
 
 
-def test_eight_reports_of_ten_thousand_words_open_without_a_pause(open_page, tmp_path: Path) -> None:
+@pytest.mark.slow
+def test_eight_reports_of_ten_thousand_words_open_without_a_pause(open_page) -> None:
     words = [
         f"{a}{b}{c}" for a in "bdfgklmn" for b in ("arch", "oll", "iver") for c in ("en", "ith", "ow", "ast", "um")
     ]
@@ -115,13 +114,16 @@ def test_eight_reports_of_ten_thousand_words_open_without_a_pause(open_page, tmp
         said = (rng.choice(common) if rng.random() < 0.4 else " ".join(rng.sample(words, 9)) for _ in range(1_000))
         return " ".join(f"The {one} in {rng.randrange(1900, 2000)}." for one in said)
 
+    def opened(data: dict[str, Any]) -> tuple[Any, float]:
+        page = open_page([data], method="evidence")
+        expect(page.locator(".report-text")).to_be_visible()
+        return page, page.evaluate("() => performance.now()") / 1000
+
     [data] = reports(pool_of(*(rollout(report(seed)) for seed in range(8))))
     assert len(data["report"]["claims"]) > 900
-    begin = time.perf_counter()
-    page = open_page([data], method="evidence")
-    expect(page.locator(".report-text")).to_be_visible()
-    opened = page.evaluate("() => performance.now()") / 1000
-    assert opened < SECONDS, (opened, time.perf_counter() - begin)
+    _, small = opened(reports(eight())[0])
+    page, large = opened(data)
+    assert large < max(SECONDS, 6 * small)
     shown = page.locator(".report .button")
     while shown.is_visible():
         shown.click()
