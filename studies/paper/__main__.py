@@ -1,45 +1,57 @@
-"""The paper's claims at the paper's scale: ``python -m studies.paper [STAGE …]`` writes ``studies/results/paper_*.csv``.
+"""The paper's claims at its scale: ``python -m studies.paper [STAGE …]`` writes ``studies/results/paper_*.csv``.
 
 Every stage resumes: finished networks and records are kept in the folder, ``runs/paper`` by default.
 """
 
 import argparse
-import sys
-import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from studies import ROOT
-from studies.paper.networks import Run, runs
-from studies.paper.questions import learned_facts
+from studies.paper.networks import runs
+from studies.paper.records import MAIN, OTHERS, baselines, is_measured, of_network
+from studies.paper.tables import OVER_OWN, support_rows, tables, write
 from tracerank.cli.terminal import working
 
 
+def generator(folder: Path) -> None:
+    """What can be known before anything is trained."""
+    write("support", ("world", "setting", "mixed pools", "reader of", "right", *OVER_OWN), support_rows())
+
+
 def prepare(folder: Path) -> None:
+    """Examples to learn from."""
     for run in runs():
         if not run.is_done(folder):
-            _timed(run.name, lambda run=run: run.examples(folder))
+            run.examples(folder)
 
 
 def train(folder: Path) -> None:
+    """Networks; an interrupted one resumes."""
     for run in runs():
         if not run.is_done(folder):
-            _timed(run.name, lambda run=run: _train(run, folder))
+            steps = run.plan.epochs * -(-run.sizes.learn // run.plan.batch_pools)
+            with working(run.name, unit="steps", total=steps) as progress:
+                run.train(folder, lambda loss, progress=progress: progress.advance())
 
 
-def _train(run: Run, folder: Path) -> None:
-    steps = run.plan.epochs * -(-run.sizes.learn // run.plan.batch_pools)
-    with working(run.name, unit="steps", total=steps) as progress:
-        run.train(folder, lambda loss: progress.advance())
+def measure(folder: Path) -> None:
+    """Records of what is finished."""
+    for test in (*MAIN.values(), *OTHERS):
+        with working(test.name, unit="records") as progress:
+            baselines(test, folder)
+            for run in progress.over(runs()):
+                if is_measured(run, test) and run.is_done(folder):
+                    of_network(run, test, folder)
 
 
-def _timed(name: str, work: Callable[[], object]) -> None:
-    began = time.process_time()
-    work()
-    print(f"{name}: {time.process_time() - began:,.0f} s of CPU", file=sys.stderr, flush=True)
-
-
-STAGES: Mapping[str, Callable[[Path], None]] = {"prepare": prepare, "train": train}
+STAGES: Mapping[str, Callable[[Path], None]] = {
+    "generator": generator,
+    "prepare": prepare,
+    "train": train,
+    "measure": measure,
+    "tables": tables,
+}
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

@@ -1,5 +1,6 @@
 """The study's networks: each trained once, on examples that runs of one size share."""
 
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -17,6 +18,8 @@ from tracerank.trace.train import OnStep, train
 PAPER, SCATTERED = "paper", "scattered"
 """Worlds (``lab/worlds/presets.py``)."""
 HASHED, MINILM = "hash-256", "default"
+DONE = "done"
+"""File of a finished network: the CPU time of its last session, in seconds."""
 CONTROLS_LEARN = 30_000
 """Mixed pools of the WebQA controls, which at K=8 and this size fit the machine's time."""
 
@@ -51,19 +54,19 @@ class Run:
         return prepare_examples(self.sizes.pools(), recipe, self.plan, embedder, place, self.sizes.name)
 
     def is_done(self, folder: Path) -> bool:
-        return (self.folder(folder) / "done").exists()
+        return (self.folder(folder) / DONE).exists()
 
     def folder(self, folder: Path) -> Path:
         return folder / "networks" / self.name
 
     def train(self, folder: Path, on_step: OnStep) -> None:
         """Train, or resume; only an unfinished run keeps its state."""
-        examples, out = self.examples(folder), self.folder(folder)
+        examples, out, began = self.examples(folder), self.folder(folder), time.process_time()
         config = NetConfig(examples.encoder.width, **self.row.net)
         train(examples, config, self.row.recipe, self.plan, out, on_step=on_step)
         for path in out.rglob("training/*.safetensors"):
             path.unlink()
-        (out / "done").touch()
+        (out / DONE).write_text(f"{time.process_time() - began:.0f}\n")
 
     def selector(self, folder: Path) -> TraceSelector:
         return TraceSelector.load(self.folder(folder))

@@ -133,7 +133,8 @@ def write_register(
     body, states, _, _ = writer.fact(relation, value)
     title = writer.title(rng.choice(texts.REGISTER_TITLES).format(name=entity.name))
     if model.is_apart:
-        passages = [writer.passage(body, states, False, False, False, False), writer.passage(*writer.note(), False, False)]
+        passages = [writer.passage(body, states, False, False, False, False)]
+        passages.append(writer.passage(*writer.note(), False, False))
     else:
         passages = [writer.passage(f"{writer.telling()} {body}", states, True, True, False, False)]
     while len(passages) < rng.randint(1, max(1, model.passages[1] // 3)):

@@ -29,6 +29,11 @@ class Preset:
     habits: SearchHabits | BrowsingHabits
 
 
+def _changed(preset: Preset, **changes: Mapping[str, Any]) -> Preset:
+    """The preset with other values in some of its parts."""
+    return replace(preset, **{part: replace(getattr(preset, part), **values) for part, values in changes.items()})
+
+
 PAPER: Mapping[str, Preset] = MappingProxyType(
     {
         WEBQA: Preset(
@@ -93,7 +98,9 @@ PAPER: Mapping[str, Preset] = MappingProxyType(
 """Fixed from the pool shapes in ``shapes.py`` before any selector was trained on the world."""
 
 
-def _scattered(preset: Preset, world: Mapping[str, Any], search: Mapping[str, Any], errors: Mapping[str, Any]) -> Preset:
+def _scattered(
+    preset: Preset, world: Mapping[str, Any], search: Mapping[str, Any], errors: Mapping[str, Any]
+) -> Preset:
     pages = replace(preset.world.pages, confirms=0.5, telling=0.0)
     return replace(
         preset,
@@ -103,15 +110,21 @@ def _scattered(preset: Preset, world: Mapping[str, Any], search: Mapping[str, An
     )
 
 
+_APART = {"confirms": 0.5, "telling": 0.0}
 SCATTERED: Mapping[str, Preset] = MappingProxyType(
     {
-        WEBQA: replace(
-            _scattered(PAPER[WEBQA], {"hopeless": 0.295, "stale": 0.5}, {"noise": 0.61}, {"heed": 0.9}),
-            habits=SearchHabits(searches_on=(0.2, 0.1, 0.02)),
+        WEBQA: _changed(
+            PAPER[WEBQA],
+            world={"hopeless": 0.295, "stale": 0.5, "pages": replace(PAPER[WEBQA].world.pages, **_APART)},
+            search={"noise": 0.61},
+            errors={"heed": 0.9},
+            habits={"searches_on": (0.2, 0.1, 0.02)},
         ),
-        BROWSING: replace(
-            _scattered(PAPER[BROWSING], {"hopeless": 0.04, "namesake": 0.4}, {}, {"no_answer": 0.065}),
-            habits=replace(PAPER[BROWSING].habits, room=29),
+        BROWSING: _changed(
+            PAPER[BROWSING],
+            world={"hopeless": 0.04, "namesake": 0.4, "pages": replace(PAPER[BROWSING].world.pages, **_APART)},
+            errors={"no_answer": 0.065},
+            habits={"room": 29},
         ),
     }
 )
@@ -128,8 +141,14 @@ AGENTS: Mapping[str, tuple[Mapping[str, float], Mapping[str, float]]] = MappingP
         ),
         "rl": (
             {
-                **{"early_stop": 0.04, "misread": 0.005, "wrong_hop": 0.01, "gives_up": 0.05, "impatience": 0.1},
-                **{"no_search": 0.0, "no_answer": 0.0, "no_return": 0.0},
+                "early_stop": 0.04,
+                "misread": 0.005,
+                "wrong_hop": 0.01,
+                "gives_up": 0.05,
+                "impatience": 0.1,
+                "no_search": 0.0,
+                "no_answer": 0.0,
+                "no_return": 0.0,
             },
             {"habit": 4.0, "care": 0.98},
         ),
@@ -142,7 +161,7 @@ they are trained the more rollouts are retained and the more alike they search, 
 def with_agents(preset: Preset, name: str) -> Preset:
     """The same questions, searched by other agents."""
     errors, search = AGENTS[name]
-    return replace(preset, errors=replace(preset.errors, **errors), search=replace(preset.search, **search))
+    return _changed(preset, errors=errors, search=search)
 
 
 _NEVER_WRONG = ErrorModel(0.0, 0.0, 0.0, gives_up=0.0, early_stop=0.0, wrong_hop=0.0, misread=0.0, heed=1.0)

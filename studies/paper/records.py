@@ -1,0 +1,123 @@
+"""What each method chose on the tested questions: a line per method and K, with what was right question by question."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import islice
+from pathlib import Path
+from statistics import fmean
+
+import numpy as np
+from numpy.typing import NDArray
+
+from studies.paper.networks import PAPER, SCATTERED, Run
+from studies.paper.questions import TEST_QUESTIONS, learned_facts, tested
+from tracerank.evaluation.evaluate import oracle
+from tracerank.lab.worlds.facts import OTHER_ROOT_KINDS
+from tracerank.lab.worlds.presets import PRESETS, with_agents
+from tracerank.methods import load_method
+from tracerank.pools.correctness import choice
+from tracerank.pools.pool import PAPER_K, Pool
+from tracerank.pools.types import BROWSING, WEBQA
+from tracerank.runs.atomic import write_lines
+from tracerank.runs.resumable import read_lines
+from tracerank.votes.base import Method, decide_stream
+
+METHODS = ("single", "majority-paper", "weighted", "fewest-tools", "evidence")
+BLOCK_POOLS = 64
+MAJORITY_K = 64
+"""The paper's vote that K=8 is compared with (Sec. 4.4)."""
+OTHER_FACTS = "other facts"
+
+Right = NDArray[np.float64]
+"""What was right by question."""
+
+
+@dataclass(frozen=True, slots=True)
+class TestSet:
+    """Questions to measure on."""
+
+    world: str
+    setting: str
+    agents: str = "base"
+    """Who searched, of ``AGENTS``; or ``OTHER_FACTS``, searched by the base agents."""
+    ks: tuple[int, ...] = (PAPER_K,)
+
+    @property
+    def name(self) -> str:
+        return f"{self.world}-{self.setting}-{self.agents.replace(' ', '-')}"
+
+    def pools(self, folder: Path, k: int) -> Iterator[Pool]:
+        preset = PRESETS[self.world][self.setting]
+        if self.agents == OTHER_FACTS:
+            preset = replace(preset, world=replace(preset.world, roots=OTHER_ROOT_KINDS))
+        else:
+            preset = with_agents(preset, self.agents)
+        return tested(preset, learned_facts(self.world, self.setting, folder), TEST_QUESTIONS, k)
+
+
+BUDGETS = (1, 2, 4, 8, 16, 32)
+MAIN = {
+    (world, setting): TestSet(world, setting, ks=BUDGETS)
+    for world in (SCATTERED, PAPER)
+    for setting in (WEBQA, BROWSING)
+}
+OTHERS = [
+    TestSet(SCATTERED, setting, agents, (8, PAPER_K))
+    for setting in (WEBQA, BROWSING)
+    for agents in ("sft", "rl", OTHER_FACTS)
+]
+
+
+def right(path: Path) -> dict[tuple[str, int], Right]:
+    """By method and K, of one test set."""
+    return {(line["method"], line["k"]): np.array(line["right"], np.float64) for line in read_lines(path)}
+
+
+def measure(test: TestSet, methods: Mapping[str, Method], ks: Sequence[int], folder: Path, path: Path) -> None:
+    """Decide the test set by every method at every K, unless that is done."""
+    if path.exists():
+        return
+    found: dict[tuple[str, int], list[float]] = {}
+    pools = test.pools(folder, max(ks))
+    while block := list(islice(pools, BLOCK_POOLS)):
+        for k in ks:
+            cut = [pool.first(k) for pool in block]
+            for name, method in methods.items():
+                decided = decide_stream(method, cut)
+                found.setdefault((name, k), []).extend(
+                    choice(pool, decision.sample_id).correct or 0.0 for pool, decision in decided
+                )
+            if "single" in methods:
+                means = (fmean(rollout.label or 0.0 for rollout in pool.rollouts) for pool in cut)
+                found.setdefault(("mean-single", k), []).extend(means)
+                found.setdefault(("oracle", k), []).extend(oracle(pool).correct or 0.0 for pool in cut)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    lines = ({"method": name, "k": k, "right": values} for (name, k), values in found.items())
+    write_lines(path, lines)
+
+
+def baselines(test: TestSet, folder: Path) -> Path:
+    """Records of everything that is not trained here."""
+    path = folder / "records" / f"{test.name}.jsonl"
+    measure(test, {name: load_method(name) for name in METHODS}, test.ks, folder, path)
+    return path
+
+
+def largest_vote(test: TestSet, folder: Path) -> Path:
+    path = folder / "records" / f"{test.name}-vote-{MAJORITY_K}.jsonl"
+    measure(test, {"majority-paper": load_method("majority-paper")}, [MAJORITY_K], folder, path)
+    return path
+
+
+def is_measured(run: Run, test: TestSet) -> bool:
+    """Whether a network belongs to a test set: those of ``MAIN`` measure all, the others full networks."""
+    same = (run.sizes.world, run.sizes.setting) == (test.world, test.setting)
+    return same and (test in MAIN.values() or run.variant == "full")
+
+
+def of_network(run: Run, test: TestSet, folder: Path) -> Path:
+    """Records of one network, with the K that it was trained with where the test has one K only."""
+    path = folder / "records" / f"{test.name}-by-{run.name}.jsonl"
+    ks = test.ks if run.variant == "full" else [run.sizes.k]
+    measure(test, {"trace": run.selector(folder)} if not path.exists() else {}, ks, folder, path)
+    return path
