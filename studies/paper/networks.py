@@ -1,7 +1,7 @@
 """The study's networks: each trained once, on examples that runs of one size share."""
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -13,7 +13,7 @@ from tracerank.pools.types import BROWSING, WEBQA
 from tracerank.trace.data import ExampleSet, prepare_examples
 from tracerank.trace.recipe import SETTINGS, GraphRecipe, NetConfig, TrainingPlan
 from tracerank.trace.selector import TraceSelector
-from tracerank.trace.train import OnStep, train
+from tracerank.trace.train import train
 
 PAPER, SCATTERED = "paper", "scattered"
 """Worlds (``lab/worlds/presets.py``)."""
@@ -59,11 +59,11 @@ class Run:
     def folder(self, folder: Path) -> Path:
         return folder / "networks" / self.name
 
-    def train(self, folder: Path, on_step: OnStep) -> None:
+    def train(self, folder: Path, advance: Callable[[], object]) -> None:
         """Train, or resume; only an unfinished run keeps its state."""
         examples, out, began = self.examples(folder), self.folder(folder), time.process_time()
         config = NetConfig(examples.encoder.width, **self.row.net)
-        train(examples, config, self.row.recipe, self.plan, out, on_step=on_step)
+        train(examples, config, self.row.recipe, self.plan, out, on_step=lambda loss: advance())
         for path in out.rglob("training/*.safetensors"):
             path.unlink()
         (out / DONE).write_text(f"{time.process_time() - began:.0f}\n")

@@ -72,7 +72,8 @@ def learned_facts(world: str, setting: str, folder: Path) -> NDArray[np.uint64]:
         digests = np.frombuffer(b"".join(fact for case in cases for fact in facts_of(case)), np.uint64)
         with whole_file(path) as file:
             np.save(file, np.unique(digests))
-    return np.load(path)
+    facts: NDArray[np.uint64] = np.load(path)
+    return facts
 
 
 def tested(preset: Preset, learned: NDArray[np.uint64], questions: int, k: int) -> Iterator[Pool]:

@@ -4,7 +4,6 @@ Read off the generator, which knows what every page states and whether it can be
 that a world can be judged by this before anything is trained on it.
 """
 
-from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -87,9 +86,10 @@ def chosen(case: Case, pool: Pool) -> dict[str, float] | None:
 
 
 def _right(kept: tuple[Rollout, ...], weights: list[float]) -> float:
-    sums: Counter[str] = Counter()
+    sums: dict[str, float] = {}
     for rollout, weight in zip(kept, weights, strict=True):
-        sums[normalize_answer(rollout.answer)] += weight
+        answer = normalize_answer(rollout.answer)
+        sums[answer] = sums.get(answer, 0.0) + weight
     best = max(kept, key=lambda rollout: sums[normalize_answer(rollout.answer)])
     return best.label or 0.0
 

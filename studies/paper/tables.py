@@ -1,13 +1,14 @@
 """The study's tables, folded from records: ``studies/results/paper_*.csv``. Rows come as their networks do."""
 
 import csv
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 
 import numpy as np
 
 from studies import RESULTS
-from studies.paper.networks import PAPER, SCATTERED, Run, runs
+from studies.paper.networks import DONE, PAPER, SCATTERED, Run, runs
 from studies.paper.records import (
     MAIN,
     MAJORITY_K,
@@ -28,9 +29,6 @@ from tracerank.trace.checkpoint import load_checkpoint
 
 VOTE, TRACE = "majority-paper", "trace"
 SINGLE = {WEBQA: "single", BROWSING: "mean-single"}
-_GAIN = ("gain", "low", "high")
-"""In points, with the 95% interval over questions, paired."""
-OVER_OWN = tuple(f"{name} over own evidence" for name in _GAIN)
 
 
 def percent(values: Right) -> float:
@@ -76,8 +74,8 @@ def main_rows(folder: Path) -> Iterator[tuple[object, ...]]:
                 yield *about, k, method, "", "", "", len(values), percent(values), *gain(values, vote)
             for (learn_k, learn, encoder), seeds in trained.items():
                 values = np.mean([records[TRACE, k] for records in seeds], axis=0)
-                row = (*about, k, TRACE, f"K={learn_k} {encoder}", learn, len(seeds), len(values), percent(values))
-                yield *row, *gain(values, vote)
+                row = (*about, k, TRACE, f"K={learn_k} {encoder}", learn, len(seeds))
+                yield *row, len(values), percent(values), *gain(values, vote)
         if test.setting == WEBQA:
             many = right(largest_vote(test, folder))[VOTE, MAJORITY_K]
             yield *about, MAJORITY_K, VOTE, "", "", "", len(many), percent(many), "", "", ""
@@ -129,22 +127,26 @@ def run_rows(folder: Path) -> Iterator[tuple[object, ...]]:
         if run.is_done(folder):
             about = load_checkpoint(run.folder(folder)).training
             epochs = "; ".join(f"{100 * epoch['accuracy']:.1f}" for epoch in about["epochs"])
-            yield (
-                run.name,
-                *about["questions"].values(),
-                about["best_epoch"],
-                epochs,
-                (run.folder(folder) / "done").read_text(),
-            )
+            seconds = (run.folder(folder) / DONE).read_text().strip()
+            yield run.name, *about["questions"].values(), about["best_epoch"], epochs, seconds
 
 
 def tables(folder: Path) -> None:
     """Everything that there are networks for."""
-    head = ("world", "setting", "k", "method", "trained with", "learned from", "seeds", "questions", "right")
-    write("main", (*head, *_GAIN), main_rows(folder))
-    over_full = tuple(f"{name} over full" for name in _GAIN)
-    head = ("world", "setting", "k", "learned from", "variant", "right")
-    write("ablation", (*head, *_GAIN, *over_full, "the paper's gain over full"), ablation_rows(folder))
-    write("transfer", ("setting", "tested on", "k", "method", "trained with", "right", *_GAIN), transfer_rows(folder))
-    head = ("run", "learned from", "validation pools", "best epoch", "validation accuracy by epoch", "seconds of CPU")
-    write("runs", head, run_rows(folder))
+    for name, (head, rows) in TABLES.items():
+        write(name, head.split(", "), rows(folder))
+
+
+GAIN, OVER_FULL = "gain, low, high", "gain over full, low over full, high over full"
+TABLES: Mapping[str, tuple[str, Callable[[Path], Iterator[tuple[object, ...]]]]] = MappingProxyType(
+    {
+        "main": (f"world, setting, k, method, trained with, learned from, seeds, questions, right, {GAIN}", main_rows),
+        "ablation": (
+            f"world, setting, k, learned from, variant, right, {GAIN}, {OVER_FULL}, the paper's gain over full",
+            ablation_rows,
+        ),
+        "transfer": (f"setting, tested on, k, method, trained with, right, {GAIN}", transfer_rows),
+        "runs": ("run, learned from, validation pools, best epoch, accuracy by epoch, seconds of CPU", run_rows),
+    }
+)
+"""Heads and rows; gains are in points, with the paired 95% interval over questions."""

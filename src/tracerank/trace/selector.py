@@ -19,7 +19,7 @@ from tracerank.trace.checkpoint import Checkpoint, load_checkpoint, save_checkpo
 from tracerank.trace.graph import Columns, PoolGraph, build_graph
 from tracerank.trace.net import TraceNet
 from tracerank.trace.official import load_official
-from tracerank.votes.base import Decision
+from tracerank.votes.base import UNLIKE, Decision, with_note
 from tracerank.votes.explanation import Explanation, ReadWeights, explain
 from tracerank.votes.folders import folder_of, selector_kind
 from tracerank.votes.selector import EmbedderChoice, Selector, check_finite
@@ -106,8 +106,11 @@ class TraceSelector(Selector):
         with torch.inference_mode():
             scores = self.net(batch, table)
         check_finite(scores.tolist())
-        for (pool, graph), own in zip(block, scores.split(batch.candidates), strict=True):
-            yield self.calibrated(pool, _decision(pool, graph, own.tolist()))
+        likeness = self.checkpoint.likeness
+        unlike = [False] * len(block) if likeness is None else likeness.are_unlike(columns, table)
+        for (pool, graph), own, is_unlike in zip(block, scores.split(batch.candidates), unlike, strict=True):
+            decision = with_note(_decision(pool, graph, own.tolist()), UNLIKE if is_unlike else None)
+            yield self.calibrated(pool, decision)
 
 
 def check_encoder(wanted: EncoderIdentity, embedder: Embedder) -> None:
