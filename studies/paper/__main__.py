@@ -38,7 +38,7 @@ def train(folder: Path) -> None:
 
 def measure(folder: Path) -> None:
     """Records of what is finished."""
-    for test in (*MAIN.values(), *OTHERS):
+    for test in (*MAIN[:2], *OTHERS, *MAIN[2:]):
         with working(test.name, unit="records") as progress:
             baselines(test, folder)
             for run in progress.over(runs()):

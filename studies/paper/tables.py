@@ -64,7 +64,7 @@ def full_networks(test: TestSet, folder: Path) -> dict[tuple[int, int, str], lis
 
 
 def main_rows(folder: Path) -> Iterator[tuple[object, ...]]:
-    for test in MAIN.values():
+    for test in MAIN:
         found, trained = right(baselines(test, folder)), full_networks(test, folder)
         about = (test.world, test.setting)
         for k in test.ks:
@@ -86,7 +86,7 @@ def main_rows(folder: Path) -> Iterator[tuple[object, ...]]:
 
 
 def ablation_rows(folder: Path) -> Iterator[tuple[object, ...]]:
-    for test in MAIN.values():
+    for test in MAIN:
         networks = [(run, records) for run, records in measured(test, folder) if run.seed == 1]
         full = {(run.sizes, run.encoder): records for run, records in networks if run.variant == FULL}
         vote = right(baselines(test, folder))
