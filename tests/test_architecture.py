@@ -23,7 +23,7 @@ LAYERS = (
     ("pools",),
     ("readers", "embedding"),
     ("votes",),
-    ("chat", "evidence", "trace"),
+    ("chat", "evidence", "reports", "trace"),
     ("methods",),
     ("deciding", "selecting"),
     ("evaluation",),

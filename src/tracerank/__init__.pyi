@@ -18,6 +18,7 @@ from tracerank.pools.types import (
     Search as Search,
 )
 from tracerank.readers import iter_pools as iter_pools, read_pools as read_pools
+from tracerank.reports.comparison import compare_reports as compare_reports
 from tracerank.sampling.best_of import AgentRun as AgentRun, best_of as best_of, run_best_of as run_best_of
 from tracerank.sampling.waves import run_number as run_number
 from tracerank.stopping.rules import (

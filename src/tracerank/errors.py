@@ -3,6 +3,16 @@
 The message is one line: where, what was expected, what to do. The command line prints it and exits with 2.
 """
 
+from collections.abc import Iterable
+
+
+def did_you_mean(word: str, known: Iterable[str]) -> str:
+    """``; did you mean 'majority'?`` for a misspelt word, to be put behind a message; empty if nothing is near."""
+    from difflib import get_close_matches
+
+    near = get_close_matches(word.lower(), {name.lower(): name for name in known}, 1, 0.6)
+    return f"; did you mean {near[0]!r}?" if near else ""
+
 
 class TraceRankError(Exception):
     """Base of all errors that tracerank raises on purpose."""

@@ -14,7 +14,7 @@ from types import MappingProxyType
 from typing import Any
 
 from tracerank.cache_folders import default_reply_folder
-from tracerank.errors import CheckpointError, UsageError
+from tracerank.errors import CheckpointError, UsageError, did_you_mean
 from tracerank.extras import missing
 from tracerank.plugins import METHOD_GROUP, Plugin, plugins
 from tracerank.pools.correctness import correctness
@@ -139,8 +139,8 @@ def _row(name: str) -> MethodRow:
         return MethodRow(f"of {plugin.distribution}", partial(plugged_method, plugin), lambda _: plugin.distribution)
     if (instead := _instead(name)) is not None:
         raise UsageError(f"the method {name!r} was removed: {instead}")
-    known = ", ".join((*METHODS, *plugins(METHOD_GROUP)))
-    raise UsageError(f"no method or folder is called {name!r}; known are {known}")
+    known = (*METHODS, *plugins(METHOD_GROUP))
+    raise UsageError(f"no method or folder is called {name!r}{did_you_mean(name, known)}; known are {', '.join(known)}")
 
 
 def is_folder(name: str) -> bool:

@@ -11,6 +11,7 @@ import pytest
 from tests.cli.conftest import Run, error_of
 from tracerank.pools.pool import Pool
 from tracerank.readers import read_pools
+from tracerank.scale import DecidePools
 
 
 def test_scattered_rollouts_come_out_grouped(run: Run, world: Path, pools: list[Pool], tmp_path: Path) -> None:
@@ -42,6 +43,18 @@ def test_what_comes_out_reads_back_the_same(run: Run, world: Path, pools: list[P
     ]
 
 
+def test_a_parquet_file_holds_the_same_and_is_what_engines_read(
+    run: Run, world: Path, pools: list[Pool], tmp_path: Path
+) -> None:
+    parquet = pytest.importorskip("pyarrow.parquet")
+    output = tmp_path / "pools.parquet"
+    assert run("convert", world, "-o", output).exit_code == 0
+    assert read_pools(output) == read_pools(world)
+    assert parquet.ParquetFile(output).schema_arrow.field("sample_id").type == "int64"
+    decided = DecidePools("majority")(parquet.read_table(output))
+    assert decided["question_id"].to_pylist() == [pool.question.id for pool in pools]
+
+
 def test_raw_rows_become_canonical_and_get_no_label(run: Run, tmp_path: Path) -> None:
     row = {
         "question_index": 3,
@@ -65,7 +78,8 @@ def test_outputs_that_cannot_be_are_refused(run: Run, world: Path, tmp_path: Pat
     (tmp_path / "logs" / "a.jsonl").write_text(world.read_text())
     assert "already exists" in error_of(run("convert", world, "-o", output))
     assert "one of the input files" in error_of(run("convert", world, "-o", world, "--force"))
-    assert "not a table" in error_of(run("convert", world, "-o", tmp_path / "out.parquet"))
+    assert "not a table" in error_of(run("convert", world, "-o", tmp_path / "out.csv"))
+    assert "not a table" in error_of(run("convert", world, "-o", tmp_path / "out.parquet", "--to", "atif"))
     inside = tmp_path / "logs" / "pools.jsonl"
     assert "lies in a folder that is read" in error_of(run("convert", tmp_path / "logs", "-o", inside))
     assert run("convert", tmp_path / "logs", "-o", output, "--force").exit_code == 0

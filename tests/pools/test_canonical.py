@@ -63,6 +63,7 @@ rollouts = st.builds(
     source=maybe_text,
     messages=st.lists(messages, max_size=3).map(tuple),
     usage=st.none() | usages,
+    agent=st.none() | st.text(min_size=1),
 )
 questions = st.builds(
     Question, st.text(min_size=1, max_size=9), text, st.lists(text, max_size=3).map(tuple), st.none() | text

@@ -16,6 +16,7 @@ PLACES = {
     for scenario, about in SCENARIOS.items()
     for sdk in sorted(about.fixtures.iterdir())
     for layout, place in layouts_of(sdk).items()
+    if sdk.name != "smolagents"  # whose agents write code, which has a reader of its own
 }
 
 

@@ -11,7 +11,7 @@ import click
 from click.exceptions import Exit, NoArgsIsHelpError
 
 from tracerank.cli.terminal import note
-from tracerank.errors import TraceRankError, UsageError
+from tracerank.errors import TraceRankError, UsageError, did_you_mean
 from tracerank.extras import missing_library
 from tracerank.runs.resumable import RunComplete
 
@@ -84,6 +84,8 @@ class LazyGroup(click.Group):
             return command
         if cmd_name in REMOVED:
             raise UsageError(f"{cmd_name}: now {REMOVED[cmd_name]}")
+        if near := did_you_mean(cmd_name, self._entries):
+            raise UsageError(f"no such command {cmd_name!r}{near}")
         return None
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:

@@ -10,6 +10,7 @@ from tracerank.cli import options as opt
 from tracerank.cli.inputs import Inputs, check_lines, check_output
 from tracerank.cli.terminal import note
 from tracerank.errors import UsageError
+from tracerank.pools.arrow_rows import PARQUET, RowWriter
 from tracerank.pools.atif_export import rollout_to_trajectory
 from tracerank.pools.canonical import rollout_to_record
 from tracerank.pools.pool import Pool
@@ -22,7 +23,7 @@ CANONICAL, ATIF = "canonical", "atif"
 
 
 @click.command(epilog=opt.example("tracerank convert logs/*.jsonl -o pools.jsonl.gz"))
-@opt.output_option("File to write; gzip if it ends with .gz. It appears when it is complete.", required=True)
+@opt.output_option("File to write: .jsonl, .jsonl.gz or .parquet. It appears when it is complete.", required=True)
 @opt.choice("--to", (CANONICAL, ATIF), "Format to write.", default=CANONICAL)
 @opt.inputs_options(k=False)
 @opt.force_option
@@ -33,7 +34,9 @@ def convert(output: Path, to: str, inputs: Inputs, force: bool) -> None:
     rollouts of a question are far apart: then everything is read again and held in memory.
     """
     check_output(output, inputs.files, force)
-    check_lines(output)
+    is_table = to == CANONICAL and output.suffix.lower() == PARQUET
+    if not is_table:
+        check_lines(output)
     if output.exists() and not output.is_file():
         raise UsageError(f"{output}: not a regular file")
     record_of = rollout_to_trajectory if to == ATIF else rollout_to_record
@@ -41,10 +44,14 @@ def convert(output: Path, to: str, inputs: Inputs, force: bool) -> None:
 
     def write(pools: Iterable[Pool]) -> None:
         written.clear()
-        with whole_file(output) as file, packed(output, file) as lines:
+        with (
+            whole_file(output) as file,
+            RowWriter(file, output) if is_table else packed(output, file) as out,
+        ):
             for pool in pools:
                 written.update(questions=1, rollouts=len(pool.rollouts))
-                lines.write(b"".join(line_of(record_of(pool.question, one)) for one in pool.rollouts))
+                records = [record_of(pool.question, one) for one in pool.rollouts]
+                out.write(records if isinstance(out, RowWriter) else b"".join(map(line_of, records)))
 
     def report(problem: Problem) -> None:
         if problem not in met:  # files may be read twice

@@ -12,7 +12,7 @@ from tracerank.pools.canonical import SCHEMA_NAME, CanonicalRow, record_to_parse
 from tracerank.pools.types import Question, Rollout
 
 ATIF_VERSION = "ATIF-v1.7"
-_AGENT = {"name": "unknown", "version": "unknown"}
+_UNKNOWN = "unknown"
 _PAGE_TOOLS = ("open", "find")
 
 
@@ -27,7 +27,7 @@ def rollout_to_trajectory(question: Question, rollout: Rollout) -> dict[str, Any
         "schema_version": ATIF_VERSION,
         "session_id": name,
         "trajectory_id": name,
-        "agent": _AGENT,
+        "agent": {"name": rollout.agent or _UNKNOWN, "version": _UNKNOWN},
         "steps": [{"step_id": number, **step} for number, step in enumerate(steps, start=1)],
         "extra": record,
     }

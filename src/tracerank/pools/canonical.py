@@ -175,7 +175,7 @@ def _shape_of(kind: type, part: str | None = None) -> Shape:
     return Shape(*found, parts=() if part is None else (Field(part, dict),))
 
 
-_DOCUMENT, _VIEW, _USAGE = _shape_of(Document), _shape_of(View), _shape_of(Usage)
+DOCUMENT, VIEW, USAGE = _shape_of(Document), _shape_of(View), _shape_of(Usage)
 EVIDENCE = _shape_of(Evidence, part="document")
 SEARCH = Shape(Field("query", str), Field("event", int), Field("evidence", list))
 _ROLLOUT = Shape(
@@ -190,6 +190,7 @@ _ROLLOUT = Shape(
     Field("problem", str),
     Field("source", str),
     Field("messages", list),
+    Field("agent", str),
 )
 
 
@@ -210,11 +211,12 @@ def rollout_to_record(question: Question, rollout: Rollout) -> dict[str, Any]:
         "confidence": rollout.confidence,
         "setting": rollout.setting,
         "searches": [_search_to_record(search) for search in rollout.searches] or None,
-        "views": [_to_record(view, _VIEW) for view in rollout.views] or None,
+        "views": [_to_record(view, VIEW) for view in rollout.views] or None,
         "problem": rollout.problem,
         "source": rollout.source,
         "messages": [message_to_record(message) for message in rollout.messages] or None,
-        "usage": None if rollout.usage is None else _to_record(rollout.usage, _USAGE),
+        "usage": None if rollout.usage is None else _to_record(rollout.usage, USAGE),
+        "agent": rollout.agent,
     }
     return {name: value for name, value in record.items() if value is not None}
 
@@ -227,7 +229,7 @@ def _search_to_record(search: Search) -> dict[str, Any]:
     for occurrence in search.evidence:
         evidence.append(_to_record(occurrence, EVIDENCE))
         if occurrence.document is not None:
-            evidence[-1]["document"] = _to_record(occurrence.document, _DOCUMENT)
+            evidence[-1]["document"] = _to_record(occurrence.document, DOCUMENT)
     record["evidence"] = evidence
     return record
 
@@ -266,13 +268,14 @@ def _rollout(record: Mapping[str, Any], values: Mapping[str, Any], source: str |
         share_of(record, "label") if "label" in record else None,
         share_of(record, "confidence") if "confidence" in record else None,
         setting,
-        each(values, "views", _view) if "views" in values else (),
+        each(values, "views", record_to_view) if "views" in values else (),
         known("problem"),
         known("source", source),
         tuple(record_to_message(item) for item in values["messages"] if isinstance(item, dict))
         if "messages" in values
         else (),
-        None if record.get("usage") is None else Usage(**part(record, "usage", _USAGE)),
+        None if record.get("usage") is None else Usage(**part(record, "usage", USAGE)),
+        known("agent") or None,
     )
 
 
@@ -321,14 +324,15 @@ def evidence_of(values: Mapping[str, Any]) -> Evidence:
         known("url"),
         known("rank"),
         known("tool", "search"),
-        _made_document(*_DOCUMENT.in_order(part(values, "document", _DOCUMENT))) if "document" in values else None,
+        _made_document(*DOCUMENT.in_order(part(values, "document", DOCUMENT))) if "document" in values else None,
         known("event"),
         known("status"),
     )
 
 
-def _view(item: object) -> View:
-    return _made_view(*_VIEW.in_order(values_of(item, _VIEW)))
+def record_to_view(item: object) -> View:
+    """The tool event of a browsing transcript that an object describes."""
+    return _made_view(*VIEW.in_order(values_of(item, VIEW)))
 
 
 # ---- files

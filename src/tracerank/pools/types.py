@@ -67,7 +67,7 @@ class Evidence:
 class Search:
     """One search event and the evidence it led to."""
 
-    query: str | None
+    query: str | None = None
     """None: an orphan, evidence without a search behind it. Empty: a search whose text was not logged."""
     evidence: tuple[Evidence, ...] = ()
     event: int | None = None
@@ -135,6 +135,8 @@ class Rollout:
     """The conversation as it was held, for export; empty: not kept. Never an input of the model."""
     usage: Usage | None = None
     """Tokens that the rollout cost; None: unknown."""
+    agent: str | None = None
+    """What made it, a model or an agent by name, where pools mix several; None: unknown."""
 
     @property
     def has_evidence(self) -> bool:

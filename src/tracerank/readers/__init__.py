@@ -10,9 +10,9 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, groupby
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
-from tracerank.errors import ReadError
+from tracerank.errors import ReadError, UsageError
 from tracerank.pools.pool import Pool
 from tracerank.pools.types import Question
 from tracerank.readers.base import Parsed, Reader, Record
@@ -20,10 +20,10 @@ from tracerank.readers.detect import AUTO, CANONICAL, READERS, assign_readers, r
 from tracerank.readers.files.canonical_lines import CanonicalLines
 from tracerank.readers.files.event_files import runs_in
 from tracerank.readers.files.field_map import ASKED, BETWEEN, FieldMap, name_and_map, name_and_questions
-from tracerank.readers.files.inputs import find_files
+from tracerank.readers.files.inputs import NOT_A_FILE, find_files
 from tracerank.readers.files.joining import Joiner, Joining, ScatteredRollout
-from tracerank.readers.files.records import PathLike, Problem, ReadLine, RecordAt, read_one
-from tracerank.readers.grouping import WINDOW_BYTES, Placed, Report, Watcher, group, parse_record
+from tracerank.readers.files.records import PathLike, Problem, ReadLine, RecordAt, iter_values, read_one
+from tracerank.readers.grouping import WINDOW_BYTES, Placed, Report, group, parse_record
 from tracerank.readers.telemetry.reader import TelemetryReader
 
 if TYPE_CHECKING:
@@ -43,12 +43,18 @@ __all__ = [
 ]
 
 
+Given = Any
+"""Paths, or what has rows: ``tracerank.readers.files.arrow.rows_in`` takes it without importing its library."""
 OnRecord = Callable[[str], None]
 """Told the name of the reader that takes each record."""
 Questions = PathLike | Mapping[str, str] | Iterable[Question]
 """What was asked: a file, texts by id, or questions."""
 
 
+_OF_FRAMES = ("iloc", "iter_rows", "to_batches", "to_pylist", "collect")
+"""Attributes of pandas, polars and Arrow, whose frames give the names of their columns when iterated."""
+ROWS = "rows"
+"""In the place of a file's name, for rows that were in memory."""
 _JOINER = TelemetryReader()
 """The one of our own that puts pieces together."""
 
@@ -58,7 +64,7 @@ class RolloutWarning(UserWarning):
 
 
 def read_pools(
-    paths: PathLike | Iterable[PathLike],
+    given: Given,
     reader: str | Reader = AUTO,
     on_problem: Report | None = None,
     fields: Mapping[str, str] | None = None,
@@ -66,29 +72,40 @@ def read_pools(
 ) -> list[Pool]:
     """All pools of one or several files, folders or patterns, rollouts grouped by question across them.
 
+    Also of what is in memory: a frame of pandas or polars, an Arrow table, a Hugging Face dataset, a list of objects.
     ``fields`` says where other names stand for ours: ``{"question": "prompt", "answer": "data.reply"}``.
     ``questions`` says what was asked: a file of ids, texts and references, ``{id: text}``, or questions.
     """
-    return list(iter_pools(paths, reader, on_problem, window_bytes=None, fields=fields, questions=questions))
+    return list(iter_pools(given, reader, on_problem, window_bytes=None, fields=fields, questions=questions))
 
 
 def iter_pools(
-    paths: PathLike | Iterable[PathLike],
+    given: Given,
     reader: str | Reader = AUTO,
     on_problem: Report | None = None,
     window_bytes: int | None = WINDOW_BYTES,
     on_record: OnRecord | None = None,
     fields: Mapping[str, str] | None = None,
     questions: Questions | None = None,
-    watcher: Watcher | None = None,
 ) -> Iterator[Pool]:
-    """The same one by one, in constant memory as long as a question's rollouts stand near each other.
-
-    A ``watcher`` is shown pools that seem complete long before they may be given out.
-    """
-    places = [paths] if isinstance(paths, str | os.PathLike) else list(paths)
+    """The same one by one, in constant memory as long as a question's rollouts stand near each other."""
     source = _source(reader, on_problem, window_bytes, on_record, fields, questions)
-    return group(source.placed(places), source.report, window_bytes, watcher)
+    places, rows = _places_or_rows(given)
+    return group(source.placed(places, rows), source.report, window_bytes)
+
+
+def _places_or_rows(given: Given) -> tuple[list[PathLike], Any]:
+    """The paths that are named, or, where there are none, what holds rows."""
+    if isinstance(given, str | os.PathLike):
+        return [given], None
+    if isinstance(given, Mapping) or any(hasattr(given, name) for name in _OF_FRAMES):
+        return [], given
+    if not isinstance(given, Iterable):
+        raise UsageError(f"expected paths, a frame or rows that are objects, got {type(given).__name__}")
+    items = iter(given)
+    first = next(items, None)
+    rest = chain(() if first is None else (first,), items)
+    return (list(rest), None) if first is None or isinstance(first, str | os.PathLike) else ([], rest)
 
 
 def pools_of_records(
@@ -165,10 +182,14 @@ class _Source:
     unasked: "Unasked | None" = None
     """Names rollouts whose log does not say what was asked, from the first one on."""
 
-    def placed(self, places: Iterable[PathLike]) -> Iterator[Placed]:
-        places = list(places)
+    def placed(self, places: Sequence[PathLike], rows: Any = None) -> Iterator[Placed]:
         for place in places:
             yield from self._from_place(place, places)
+        if rows is not None:
+            from tracerank.readers.files.arrow import rows_in
+
+            items = iter_values(rows_in(rows), ROWS)
+            yield from self._named(ROWS, self._parsed(self._stitched(items)), places)
         rest = list(self._parsed(self.joining.rest()))
         if rest:
             from tracerank.readers.unasked import by_file
@@ -176,7 +197,7 @@ class _Source:
             for name, traces in by_file(rest, places).items():
                 yield from self._named(name, traces, places)
         if self.fields.paths:
-            for problem in self.fields.unseen(self.seen, ", ".join(os.fspath(place) for place in places)):
+            for problem in self.fields.unseen(self.seen, ", ".join(map(os.fspath, places)) or ROWS):
                 self.report(problem)
         if self.unasked is not None:
             for problem in self.unasked.told():
@@ -214,12 +235,13 @@ class _Source:
         """The rollouts of a file that the user named, or of those found for him, of which some may be of no use."""
         found = find_files(place)
         refused: list[Problem] = []
+        for name in found.refused:
+            self.report(Problem(name, f"{NOT_A_FILE}; it was left out"))
         is_empty = True
         for name in found.names:
             items = found.records(name, self._reading_of_lines())
-            records = runs_in(self.joining.through(self._mapped(_sound(items, self.report))))
             try:
-                for placed in self._named(name, self._parsed(records), places):
+                for placed in self._named(name, self._parsed(self._stitched(items)), places):
                     is_empty = False
                     yield placed
             except ReadError as error:
@@ -230,6 +252,9 @@ class _Source:
         if refused and is_empty and not self.joining.is_waiting:
             count = f"none of the {len(found.names):,} files" if len(found.names) > 1 else "nothing"
             raise ReadError(f"{found.place}: {count} could be read; the first problem: {refused[0]}")
+
+    def _stitched(self, items: Iterable[RecordAt | Problem]) -> Iterator[RecordAt]:
+        return runs_in(self.joining.through(self._mapped(_sound(items, self.report))))
 
     def _reading_of_lines(self) -> ReadLine:
         """Canonical lines are read as such, unless another reader or other names of fields are asked for."""

@@ -7,11 +7,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from importlib import import_module
 from types import MappingProxyType
 
-from tracerank.errors import ReadError, UsageError
+from tracerank.errors import ReadError, UsageError, did_you_mean
 from tracerank.plugins import READER_GROUP, Plugin, plugins
 from tracerank.readers.base import GENERAL, Reader, Record
 from tracerank.readers.files.containers import parts_of_pool
-from tracerank.readers.files.field_map import proposed_map
+from tracerank.readers.files.field_map import is_decision, proposed_map
 from tracerank.readers.files.own_records import asks_itself, dump_in, unwrapped
 from tracerank.readers.files.records import PATIENCE, RecordAt
 
@@ -90,7 +90,8 @@ def reader_named(name: str) -> Reader:
         return READERS[name]
     others = plugins(READER_GROUP)
     if name not in others:
-        raise UsageError(f"unknown reader {name!r}; known are {', '.join((AUTO, *READERS, *others))}")
+        known = (AUTO, *READERS, *others)
+        raise UsageError(f"unknown reader {name!r}{did_you_mean(name, known)}; known are {', '.join(known)}")
     return plugged_reader(others[name])
 
 
@@ -208,6 +209,8 @@ def _reader_of_plain(waiting: Sequence[RecordAt]) -> Reader:
     """Conversations without a single call say too little to be recognised one by one, but what else could they be?"""
     from tracerank.readers.formats.general import tells_run
 
+    if decision := next((item for item in waiting if is_decision(item.value)), None):
+        raise ReadError(_unrecognised(decision))
     if any(_is_conversation(item.value) for item in waiting):
         return READERS[_CHAT]
     if any(READERS[_PLAIN].recognises(item.value) for item in waiting):
@@ -224,6 +227,11 @@ def _is_conversation(record: Record) -> bool:
 
 
 def _unrecognised(item: RecordAt) -> str:
+    if is_decision(item.value):
+        return (
+            f"{item.source}: a decision, as tracerank select writes them, and no rollout; give the files that were "
+            "decided on (tracerank report reads evaluations)"
+        )
     keys = [str(key) for key in item.value]
     shown = ", ".join(keys[:_KEYS_SHOWN]) + (", …" if len(keys) > _KEYS_SHOWN else "")
     fitting = str(proposed_map(item.value))

@@ -8,24 +8,20 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 from tracerank.answers.exact import normalize_answer, normalize_text
 from tracerank.errors import MalformedRollout, ReadError
 from tracerank.pools.pool import Pool
 from tracerank.pools.types import Question, Rollout
+from tracerank.readers.agent_names import agent_of
 from tracerank.readers.base import GENERAL, Parsed, Reader, Record, UnreadableRollout
-from tracerank.readers.files.joining import DigestTable, digest_of
+from tracerank.readers.files.joining import Digests, digest_of
 from tracerank.readers.files.record_fields import goes_by_bare_id
 from tracerank.readers.files.records import Problem, RecordAt
 
 WINDOW_BYTES = 64 * 2**20
 """A pool is closed when more bytes than this of other questions' records were read since it began."""
-
-QUIET_BYTES = 2**20
-"""When so many were read, a pool seems complete: in most files the rollouts of a question stand together."""
-MOST_SPOILT = 16
-"""Pools that seemed complete and were not; then this file is one of the others."""
 
 LARGEST_SAMPLE = 2**53
 """Beyond, tables and browsers hold no whole number: such an id is none."""
@@ -38,18 +34,6 @@ _LOOSE = _GIVING_WAY | {"crewai", "dspy", GENERAL}
 """Readers of runs that no data set has numbered."""
 _KNOWING = frozenset(("atif", "browsecomp-plus", "inspect", "mirothinker"))
 """Readers that stay, but of whose calls somebody may not know the tools."""
-
-
-class Watcher(Protocol):
-    """Who works on pools before they are closed; what he makes of one that goes on is of no use."""
-
-    def seems_complete(self, pool: Pool) -> None:
-        """The very object that is given out later, if nothing more comes; it has no problems to tell."""
-        ...
-
-    def goes_on(self, pool: Pool) -> None:
-        """Another one will be given out instead."""
-        ...
 
 
 class ScatteredPool(ReadError):
@@ -104,6 +88,8 @@ def parse_record(reader: Reader, item: RecordAt, report: Report, *, is_named: bo
 
 def _placed(parsed: Parsed, item: RecordAt, reading: str = "", *, is_loose: bool) -> Placed:
     """``is_loose``: of a format in which an ``id`` may be anything's; others say that it is the question's."""
+    if parsed.rollout.agent is None and (agent := agent_of(item.value)) is not None:
+        parsed = replace(parsed, rollout=replace(parsed.rollout, agent=agent))
     if parsed.question.id:
         is_bare = is_loose and "id" in item.value and goes_by_bare_id(item.value, parsed.question)
         return Placed(parsed, item.source, item.size, reading, is_bare=is_bare)
@@ -117,7 +103,7 @@ def _second_reading(reader: Reader, parsed: Parsed, item: RecordAt, *, is_named:
     from tracerank.readers.formats.general import not_understood, parsed_reading, reading_of
 
     reading = reading_of(item.value)
-    if not reading.seen.calls:
+    if not reading.dialogue.calls:
         return parsed
     if not is_named and reader.name in _GIVING_WAY:
         try:
@@ -133,14 +119,11 @@ def group(
     placed: Iterable[Placed],
     report: Report,
     window_bytes: int | None = WINDOW_BYTES,
-    watcher: Watcher | None = None,
 ) -> Iterator[Pool]:
     """Pools in order of first appearance; ``window_bytes=None`` holds all of them until the end."""
-    grouping = _Grouping(report, window_bytes, watcher)
+    grouping = _Grouping(report, window_bytes)
     for item in _together(placed, report):
         grouping.add(item)
-        if watcher is not None:
-            grouping.show_quiet(watcher)
         while grouping.has_passed():
             yield grouping.close()
     while grouping.queue:
@@ -199,8 +182,6 @@ class _Open:
     dataset: str | None = None
     references: tuple[str, ...] = ()
     entries: list[_Entry] = field(default_factory=list)
-    shown: Pool | None = None
-    """What it is if nothing more comes; None: it was not asked for, or more has come."""
     has_conflict: bool = False
     is_unasked: bool = True
     """That it has no text has been told."""
@@ -226,11 +207,8 @@ def _about(variants: _Variants, text: str) -> _Open | None:
 class _Grouping:
     """The open pools, and a few bytes about each closed one."""
 
-    def __init__(self, report: Report, window_bytes: int | None, watcher: Watcher | None) -> None:
+    def __init__(self, report: Report, window_bytes: int | None) -> None:
         self.queue: deque[_Open] = deque()
-        self._watcher = watcher
-        self._unshown: deque[_Open] = deque()  # of those in the queue
-        self._spoilt = 0
         self._report = report
         self._window = window_bytes
         self._open: dict[str, _Variants] = {}
@@ -238,7 +216,7 @@ class _Grouping:
         self._names: set[str] = set()  # ids of the open pools
         self._asked: Question | None = None  # of the last rollout, whose pool is open
         self._last: _Open
-        self._closed = DigestTable()  # a pool's id, with its text -> records before it
+        self._closed = Digests()  # a pool's id, with its text -> records before it
         self._bytes = 0
         self._count = 0
 
@@ -250,8 +228,6 @@ class _Grouping:
         else:
             pool = self._pool_of(question, item)
             self._asked, self._last = question, pool
-        if pool.shown is not None:
-            self._spoil(pool)
         pool.entries.append(_Entry(parsed.rollout, parsed.is_numbered, item.source))
         pool.own += item.size
         pool.is_unasked = pool.is_unasked and item.is_unasked
@@ -272,24 +248,6 @@ class _Grouping:
             self._take_references(pool, question.references, item.source)
         return pool
 
-    def show_quiet(self, watcher: Watcher) -> None:
-        """Show the pools that seem complete, unless too many of this file went on."""
-        if self._spoilt >= MOST_SPOILT:
-            self._unshown.clear()
-        while self._unshown and self._bytes - self._unshown[0].start - self._unshown[0].own > QUIET_BYTES:
-            pool = self._unshown.popleft()
-            problems: list[Problem] = []
-            shown = _settle(pool, problems.append)
-            if not problems:
-                pool.shown = shown
-                watcher.seems_complete(shown)
-
-    def _spoil(self, pool: _Open) -> None:
-        if self._watcher is not None and pool.shown is not None:
-            self._watcher.goes_on(pool.shown)
-            pool.shown = None
-            self._spoilt += 1
-
     def has_passed(self) -> bool:
         """Whether the window has passed over the oldest pool."""
         if self._window is None or not self.queue:
@@ -301,7 +259,7 @@ class _Grouping:
         """The oldest pool, settled; ``is_over``: nothing is added any more, so it need not be remembered."""
         pool = self.queue.popleft()
         if is_over:
-            return pool.shown or _settle(pool, self._report)
+            return _settle(pool, self._report)
         self._asked = None
         self._names.remove(pool.id)
         variants = self._open[pool.key]
@@ -312,9 +270,7 @@ class _Grouping:
             self._closed.add(pool.key, pool.count, normalize_text(pool.text))
             if pool.id != pool.key:
                 self._closed.add(pool.id, pool.count)
-        if self._unshown and self._unshown[0] is pool:
-            self._unshown.popleft()
-        return pool.shown or _settle(pool, self._report)
+        return _settle(pool, self._report)
 
     def _begin(self, question: Question, source: str) -> _Open:
         self._refuse_return(question, source)
@@ -331,8 +287,6 @@ class _Grouping:
         self._names.add(name)
         self._open.setdefault(question.id, {})[_heard(question.text)] = pool
         self.queue.append(pool)
-        if self._watcher is not None:
-            self._unshown.append(pool)
         return pool
 
     def _refuse_return(self, question: Question, source: str) -> None:
@@ -384,6 +338,7 @@ def _settle(pool: _Open, report: Report) -> Pool:
                 rollout.source or entry.source,
                 rollout.messages,
                 rollout.usage,
+                rollout.agent,
             )
         rollouts.append(rollout)
     return Pool(Question(pool.id, pool.text, pool.references, pool.dataset), tuple(rollouts))

@@ -82,7 +82,7 @@ class Unasked:
         if self._ways:
             ways = [f"{_counted(ids, 'rollout')} by {way} into {_named(ids)}" for way, ids in self._ways.items()]
             names = [name for found in self.files for name in found.names]
-            source = names[0] if len(names) == 1 else common_folder(names)
+            source = names[0] if len(names) == 1 else common_folder(names) if names else "rows"
             rest = "" if self.table is not None else "; give --questions FILE to say what was asked"
             yield Problem(source, f"{_UNASKED}: grouped {', '.join(ways)}{rest}")
         if self._unknown and self.table is not None:

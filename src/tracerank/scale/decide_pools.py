@@ -10,7 +10,7 @@ from tracerank.extras import needed
 from tracerank.methods import EVIDENCE, MethodOptions, load_method
 from tracerank.readers import pools_of_placed
 from tracerank.readers.detect import AUTO
-from tracerank.readers.files.parquet import plain_value
+from tracerank.readers.files.arrow import plain_row
 from tracerank.readers.files.records import RecordAt
 from tracerank.readers.grouping import Report
 from tracerank.votes.base import decide_stream, decision_line, with_evidence_note
@@ -58,5 +58,5 @@ _loaded = lru_cache(maxsize=2)(load_method)
 def _records(rows: Any) -> Iterator[RecordAt]:
     """The rows of an Arrow table as records, each cell as JSON would hold it."""
     for index, row in enumerate(row for batch in rows.to_batches(_AT_ONCE) for row in batch.to_pylist()):
-        record = {str(name): plain_value(value) for name, value in row.items()}
+        record = plain_row(row)
         yield RecordAt(record, str(record.pop(SOURCE, None) or f"batch:row {index + 1}"), 0)

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tracerank.readers.calls.tool_calls import (
+from tracerank.readers.tools import (
     TOOL_NAMES,
     Target,
     ToolCall,

@@ -4,15 +4,16 @@ from typing import Any
 
 import pytest
 
-from tracerank.readers.calls.tool_calls import (
+from tracerank.readers.tools import (
     ToolCall,
     is_underway,
+    kind_by_words,
     kind_of_call,
     queries_of,
     submitted_answer,
     targets_of,
+    words_of,
 )
-from tracerank.readers.calls.tool_words import kind_by_words, words_of
 
 URL = "https://a.org/x"
 

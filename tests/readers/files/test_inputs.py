@@ -11,7 +11,7 @@ import pytest
 from tracerank.errors import ReadError
 from tracerank.pools.pool import Pool
 from tracerank.readers import Problem, iter_pools, read_pools
-from tracerank.readers.files.inputs import find_files, in_sample_order
+from tracerank.readers.files.inputs import in_sample_order
 
 
 def row(answer: str, question: str = "Who?") -> str:
@@ -122,11 +122,20 @@ def test_a_folder_without_anything_to_read_is_refused(tmp_path: Path) -> None:
         read(tmp_path)
 
 
-def test_pipes_and_circles_of_links_do_not_hang(tmp_path: Path) -> None:
+def test_pipes_devices_and_circles_of_links_are_refused_and_do_not_hang(tmp_path: Path) -> None:
     folder = files(tmp_path, {"a/a.jsonl": row("1")})
-    os.mkfifo(folder / "a" / "pipe.jsonl")
+    pipe = folder / "a" / "pipe.jsonl"
+    os.mkfifo(pipe)
+    (folder / "a" / "zero.jsonl").symlink_to("/dev/zero")
     (folder / "a" / "loop").symlink_to(folder, target_is_directory=True)
-    assert find_files(folder).names == (str(folder / "a" / "a.jsonl"),)
+    pools, problems = read(folder)
+    assert answers(pools) == [["1"]]
+    assert sorted(problems) == [
+        f"{folder}/a/{name}.jsonl: a pipe or a device, not a file; it was left out" for name in ("pipe", "zero")
+    ]
+    for place in (pipe, "/dev/zero"):
+        with pytest.raises(ReadError, match="a pipe or a device, not a file"):
+            read(place)
 
 
 def test_deep_nesting_is_a_problem_and_costs_no_sibling(tmp_path: Path) -> None:

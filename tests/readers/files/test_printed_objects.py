@@ -74,3 +74,8 @@ def test_no_text_breaks_it(text: str) -> None:
 def test_nothing_is_run() -> None:
     assert load_printed("[__import__('os').system('exit 1')]") is NOT_JSON
     assert load_printed("[exit('now')]") == [{"args": ["now"], "type": "exit"}]
+
+
+def test_fields_may_be_parted_by_blanks_as_pydantic_prints_them() -> None:
+    found = load_printed("M(content='a b=c' kw={'x': [1]} id=<a at 0x1> n=None)")
+    assert found == {"content": "a b=c", "kw": {"x": [1]}, "id": None, "n": None, "type": "M"}

@@ -13,7 +13,7 @@ from tracerank.endpoints.chat import ChatMessage, ChatReply, ToolCall
 from tracerank.lab.chat.prompts import prompt_text
 from tracerank.lab.chat.session import Heard, Session
 from tracerank.readers.calls.offered_calls import calls_in
-from tracerank.readers.calls.tool_calls import queries_of
+from tracerank.readers.tools import queries_of
 from tracerank.readers.values import encodable
 
 _ACTION = re.compile(r"<(search|answer)>")

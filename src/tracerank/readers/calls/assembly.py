@@ -13,18 +13,19 @@ from tracerank.pools.types import BROWSING, WEBQA, Document, Evidence, Rollout, 
 from tracerank.pools.urls import canonical_url
 from tracerank.readers.calls.results import Result, blocks_of, is_failure
 from tracerank.readers.calls.returns import read_pages, read_search, stated_queries, value_of, without_verdicts
-from tracerank.readers.calls.tool_calls import (
-    TOOL_NAMES,
+from tracerank.readers.tools import (
     CallKind,
     Target,
     ToolCall,
     ToolNames,
+    asked_in,
+    is_never_research,
     kind_of_call,
+    names_in_use,
     queries_of,
     submitted_answer,
     targets_of,
 )
-from tracerank.readers.calls.tool_words import asked_in, is_never_research
 from tracerank.readers.values import encodable
 
 URL_ONLY = "url_only"
@@ -42,7 +43,7 @@ def rollout_of(
     label: float | None = None,
     confidence: float | None = None,
     source: str | None = None,
-    names: ToolNames = TOOL_NAMES,
+    names: ToolNames | None = None,
 ) -> Rollout:
     """The rollout of an agent that made these calls, in this order, and gave this answer."""
     searches = searches_of(calls, names)
@@ -58,7 +59,7 @@ def rollout_of(
     )
 
 
-def searches_of(calls: Iterable[ToolCall], names: ToolNames = TOOL_NAMES) -> tuple[Search, ...]:
+def searches_of(calls: Iterable[ToolCall], names: ToolNames | None = None) -> tuple[Search, ...]:
     """The searches among the calls with the evidence that each led to."""
     trail = _Trail()
     made = tuple(calls)
@@ -70,7 +71,7 @@ def searches_of(calls: Iterable[ToolCall], names: ToolNames = TOOL_NAMES) -> tup
     return tuple(Search(found.query, tuple(found.evidence)) for found in trail.searches)
 
 
-def kinds_of(calls: Sequence[ToolCall], names: ToolNames = TOOL_NAMES) -> tuple[CallKind, ...]:
+def kinds_of(calls: Sequence[ToolCall], names: ToolNames | None = None) -> tuple[CallKind, ...]:
     """What each call does; a tool of an unknown name is a search if it was given words and returned sources, once."""
     kinds = [call.kind or kind_of_call(call.name, call.arguments, names) for call in calls]
     unknown = {
@@ -81,7 +82,7 @@ def kinds_of(calls: Sequence[ToolCall], names: ToolNames = TOOL_NAMES) -> tuple[
     return tuple("search" if kind == "other" and call.name in proved else kind for call, kind in pairs)
 
 
-def unread(calls: Sequence[ToolCall], searches: Sequence[Search], names: ToolNames = TOOL_NAMES) -> str:
+def unread(calls: Sequence[ToolCall], searches: Sequence[Search], names: ToolNames | None = None) -> str:
     """What to tell about calls that brought words back and count for nothing; empty: there are none."""
     if not searches:
         return ""  # which is told in other words
@@ -127,8 +128,8 @@ def _brought(call: ToolCall) -> bool:
     return sum(len(result.text) for block in blocks for result in block) >= _FEWEST_LETTERS
 
 
-def _is_unknown(call: ToolCall, names: ToolNames) -> bool:
-    return names.kind(call.name) is None and not is_never_research(call.name)
+def _is_unknown(call: ToolCall, names: ToolNames | None) -> bool:
+    return (names or names_in_use()).kind(call.name) is None and not is_never_research(call.name)
 
 
 def _lists_sources(call: ToolCall) -> bool:

@@ -10,8 +10,8 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
-from tracerank.readers.calls.tool_calls import ToolCall, parse_arguments
 from tracerank.readers.files.loose_json import load_loosely
+from tracerank.readers.tools import ToolCall, parse_arguments
 
 NAME_KEYS = ("name", "tool_name", "tool", "function", "function_name", "action", "recipient_name")
 ARGUMENT_KEYS = ("arguments", "parameters", "args", "input", "action_input", "tool_input", "params", "kwargs")

@@ -8,8 +8,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from tracerank.readers.calls.results import Result
-from tracerank.readers.calls.shapes import fields_of
-from tracerank.readers.calls.tool_calls import ToolCall
+from tracerank.readers.events import Called
+from tracerank.readers.shapes import fields_of
 from tracerank.readers.values import whole_number
 
 _NAME = "google_search"
@@ -17,7 +17,7 @@ _MOST_SPANS = 20
 """Of one page."""
 
 
-def grounded_call(metadata: object) -> ToolCall | None:
+def grounded_call(metadata: object) -> Called | None:
     """The search that a message rests on; None: there was none."""
     if not isinstance(metadata, Mapping):
         return None
@@ -26,7 +26,7 @@ def grounded_call(metadata: object) -> ToolCall | None:
     pages = list(_pages(fields))
     if not queries and not pages:
         return None
-    return ToolCall(_NAME, {"queries": queries}, results=tuple(pages), kind="search")
+    return Called(_NAME, {"queries": queries}, kind="search", results=tuple(pages))
 
 
 def _pages(fields: Mapping[str, Any]) -> Iterator[Result]:

@@ -24,7 +24,7 @@ from tracerank.readers.calls.call_bodies import (
 )
 from tracerank.readers.calls.call_marks import Site, sites
 from tracerank.readers.calls.text_calls import calls_at, said_in
-from tracerank.readers.calls.tool_calls import ToolCall, clean_name
+from tracerank.readers.tools import ToolCall, clean_name
 
 _LONGEST = 100_000
 """Characters of a reply in which calls are looked for."""

@@ -9,7 +9,7 @@ import re
 
 from tracerank.readers.calls.call_bodies import body_calls, made, mcp_call
 from tracerank.readers.calls.call_marks import Site, sites
-from tracerank.readers.calls.tool_calls import ToolCall
+from tracerank.readers.tools import ToolCall
 
 CALL_TAGS = ("<tool_call>", "<function=", "<use_mcp_tool>")
 RETURN_TAG = "<tool_response>"

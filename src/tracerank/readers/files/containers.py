@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from tracerank.answers.exact import normalize_text
+from tracerank.readers.agent_names import agent_of
 from tracerank.readers.base import Record
 from tracerank.readers.files.record_fields import FINAL_FIELDS, RECORD_KEY, question_of, sample_id_of
 from tracerank.readers.files.streams import (
@@ -347,6 +348,8 @@ def shared_of(about: Record) -> dict[str, Any] | None:
         shared["references"] = list(question.references)
     if question.dataset:
         shared["dataset"] = question.dataset
+    if (agent := agent_of(about)) is not None:
+        shared["agent"] = agent
     return shared
 
 
@@ -375,4 +378,5 @@ def with_question(shared: Mapping[str, Any], rollout: Mapping[str, Any]) -> dict
         # A bare text: tags in it are read by whoever knows them, else it is what the agent said.
         asked = {"role": "user", "content": shared["question"]}
         own["messages"] = [asked, {"role": "assistant", "content": own["response"]}]
-    return {**own, **shared}
+    by = {} if (agent := agent_of(own)) is None else {"agent": agent}
+    return {**own, **shared, **by}

@@ -10,9 +10,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from tracerank.errors import UsageError
+from tracerank.errors import UsageError, did_you_mean
 from tracerank.readers.base import Record
 from tracerank.readers.files.containers import parts_of, parts_of_pool
+from tracerank.readers.files.record_fields import is_known_field
 from tracerank.readers.files.records import PathLike, Problem, RecordAt
 
 _AUTO = "auto"
@@ -24,6 +25,8 @@ _ANSWER, _EXPLICIT_ANSWER = "answer", "final_answer"
 # Formats of which 'answer' is the agent's own field.
 _OWN_ANSWER = ("searches", "steps")
 _DEEPEST = 3
+_FIELD, _MAX_SEEN = "field ", 1000
+"""Begins the name of a field among what was seen, which is kept for hints."""
 _MISSING = object()
 
 
@@ -58,6 +61,8 @@ class FieldMap:
             if value is not _MISSING:
                 seen.add(ours)
                 found[ours] = value
+            elif ours not in seen and len(seen) < _MAX_SEEN:
+                seen.update(f"{_FIELD}{name}" for name in record)
         if not found:
             return record
         if isinstance(references := found.get("references"), str | int | float):
@@ -86,8 +91,11 @@ class FieldMap:
     def unseen(self, seen: set[str], source: str) -> Iterator[Problem]:
         """What was mapped and never met."""
         for ours, path in self.paths.items():
-            if ours not in seen:
-                yield Problem(source, f"--map {ours}={path}: no record has {path!r}")
+            if ours in seen:
+                continue
+            fields = {name.removeprefix(_FIELD) for name in seen if name.startswith(_FIELD)}
+            near = f"; did you mean --map {path}={ours}?" if ours in fields and is_known_field(path) else ""
+            yield Problem(source, f"--map {ours}={path}: no record has {path!r}{near or did_you_mean(path, fields)}")
 
 
 def with_map(reader: str, fields: str) -> str:
@@ -131,34 +139,50 @@ def _at(record: Record, path: str) -> Any:
 
 # ---- which map would fit
 
-_LIKE_QUESTION = re.compile(r"quest|prompt|query|problem|ask|instruct|input|topic|title|subject|goal", re.I)
+_LIKE_QUESTION = re.compile(
+    r"quest|prompt|query|problem|ask|instruct|input|topic|title|subject|goal|^(?:q|user)$", re.I
+)
 _LIKE_ID = re.compile(r"(?:.*[_.-])?(?:id|index|idx|key|seed|number)", re.I)
 _LIKE_REFERENCE = re.compile(r"gold|truth|expect|target|refer|correct|label|solution|ideal|\bgt\b", re.I)
 _LIKE_ANSWER = re.compile(
-    r"answer|respon|repl|output|complet|predict|generat|result|final|sample|candidate|attempt|said|text|content|hyp",
+    r"answer|respon|repl|output|complet|predict|generat|result|final|sample|candidate|attempt|said|text|content|hyp"
+    r"|^(?:a|ans|bot|agent|assistant|model)$",
     re.I,
 )
+_DECISION = frozenset(("scores", "dropped"))
+"""Fields that only decisions have."""
+
+
+def is_decision(record: Record) -> bool:
+    """Whether a record is what ``tracerank select`` writes rather than a rollout."""
+    return "question_id" in record and record.keys() >= _DECISION
 
 
 def proposed_map(record: Record) -> FieldMap:
-    """The map that would make a question and answers of a record, as far as its names and values tell."""
-    found: dict[str, str] = {}
+    """The map that would make a question and answers of a record, as far as its names and values say."""
     leaves = list(_leaves(record, ""))
+    found = {name: name for name in ("question", "answer", "answers", "references") if record.get(name) is not None}
     for name, like, fits in (
         ("question", _LIKE_QUESTION, _may_ask),
         ("references", _LIKE_REFERENCE, _is_text),
         ("answers", _LIKE_ANSWER, _are_texts),
         ("answer", _LIKE_ANSWER, _is_text),
     ):
-        if name == "answer" and "answers" in found:
+        if name in found or (name.startswith("answer") and not found.keys().isdisjoint(("answer", "answers"))):
             continue
-        taken = set(found.values())
-        names = [path for path, value in leaves if path not in taken and like.search(_last(path)) and fits(value)]
-        if names:
-            found[name] = names[0]
+        named = (
+            path for path, value in leaves if path not in found.values() and like.search(_last(path)) and fits(value)
+        )
+        if path := next(named, None):
+            found[name] = path
+    left = [(path, value) for path, value in leaves if path not in found.values()]
     if "question" not in found:
-        asking = [p for p, v in leaves if p not in found.values() and isinstance(v, str) and v.rstrip().endswith("?")]
-        found |= {"question": asking[0]} if asking else {}
+        asking = (path for path, value in left if isinstance(value, str) and value.rstrip().endswith("?"))
+        if path := next(asking, None):
+            found["question"] = path
+    texts = [path for path, value in left if path not in found.values() and _is_words(value)]
+    if "question" in found and found.keys().isdisjoint(("answer", "answers")) and len(texts) == 1:
+        found["answer"] = texts[0]
     order = ("question", "answer", "answers", "references")
     return FieldMap({name: found[name] for name in order if found.get(name, name) != name})
 
@@ -185,6 +209,10 @@ def _leaves(record: Record, prefix: str, depth: int = _DEEPEST) -> Iterator[tupl
 
 def _is_text(value: object) -> bool:
     return isinstance(value, str | int | float) and not isinstance(value, bool) and str(value).strip() != ""
+
+
+def _is_words(value: object) -> bool:
+    return isinstance(value, str) and any(map(str.isalpha, value))
 
 
 def _may_ask(value: object) -> bool:

@@ -19,7 +19,12 @@ from tracerank.readers.files.sqlite_file import BESIDE, SQLITE_MAGIC
 from tracerank.readers.files.trial_folders import RESULT, Trials, trials_among
 
 _PARQUET_MAGIC = b"PAR1"
+_ARROW_MAGIC = (b"ARROW1", b"\xff\xff\xff\xff")  # of a file, and of a stream of batches as ``datasets`` saves it
 _ZIP_MAGIC = (b"PK\x03\x04", b"PK\x05\x06")  # the second: an archive without members
+_ABOUT_ARROW = frozenset(("dataset_info.json", "state.json"))
+_OPENED = ("/dev/fd/", "/dev/stdin", "/proc/self/fd/")
+"""What a shell opened for this process, such as ``<(zcat logs.gz)``."""
+NOT_A_FILE = "a pipe or a device, not a file"
 _ITERATION = re.compile(r"(?:iter|iteration|run|rollout|attempt|sample|seed|trial|epoch|pass|k)[-_ ]?\d{1,9}", re.I)
 
 
@@ -32,6 +37,8 @@ class Found:
     """The folder or pattern in which they were found; None: the user named the file itself, so it must be readable."""
     trials: Trials | None = None
     """Those of a job whose folder this is."""
+    refused: tuple[str, ...] = ()
+    """Pipes and devices in the folder, which would block or never end."""
 
     def records(self, name: str, read: ReadLine = read_one) -> Iterator[RecordAt | Problem]:
         """The records of one of the files; ``read`` is asked about the lines of JSON Lines."""
@@ -43,11 +50,10 @@ def find_files(path: PathLike) -> Found:
     """The files of a folder or pattern; any other path stands for itself. Raises when there is nothing."""
     name = os.fspath(path)
     if os.path.isdir(name):
-        names = list(_below(name))
-        if not names:
-            raise ReadError(f"{name}: the folder holds no files; hidden ones are not read")
-        return _found(names, name)
+        return _found(list(_below(name)), name)
     if os.path.lexists(name):
+        if _is_endless(name) and not name.startswith(_OPENED):
+            raise ReadError(f"{name}: {NOT_A_FILE}; write what it gives to a file")
         return Found((name,))
     if is_remote(name):
         return _found_remote(name)
@@ -71,10 +77,14 @@ def _found_remote(name: str) -> Found:
 
 
 def _found(names: list[str], place: str) -> Found:
+    refused = tuple(filter(_is_endless, names))
+    names = [name for name in names if name not in refused]
+    if not names:
+        raise ReadError(f"{place}: the folder holds no files; hidden ones, pipes and devices are not read")
     if not any(os.path.basename(name) == RESULT for name in names):
-        return Found(in_sample_order(names), place)
+        return Found(in_sample_order(names), place, refused=refused)
     trials, rest = trials_among(in_sample_order(names))
-    return Found((*trials.by_name, *in_sample_order(rest)), place, trials)
+    return Found((*trials.by_name, *in_sample_order(rest)), place, trials, refused)
 
 
 def iter_input(path: PathLike, read: ReadLine = read_one) -> Iterator[RecordAt | Problem]:
@@ -82,10 +92,10 @@ def iter_input(path: PathLike, read: ReadLine = read_one) -> Iterator[RecordAt |
     name = os.fspath(path)
     head = _head(name)
     # What reads a container is imported for the first file of its kind.
-    if head.startswith(_PARQUET_MAGIC):
-        from tracerank.readers.files.parquet import iter_parquet
+    if head.startswith((_PARQUET_MAGIC, *_ARROW_MAGIC)):
+        from tracerank.readers.files.arrow import iter_arrow, iter_parquet
 
-        yield from iter_parquet(name)
+        yield from iter_parquet(name) if head.startswith(_PARQUET_MAGIC) else iter_arrow(name)
     elif head.startswith(_ZIP_MAGIC):
         from tracerank.readers.files.inspect_zip import iter_eval
 
@@ -130,16 +140,21 @@ def _without_iterations(name: str) -> str:
 
 
 def _below(folder: str) -> Iterator[str]:
-    """Regular files at any depth; links to folders are not followed, so that a loop cannot hang us."""
+    """Files at any depth; links to folders are not followed, so that a loop ends."""
     for place, folders, files in os.walk(folder):
         folders[:] = [each for each in folders if not each.startswith(".")]
         for file in files:
-            if any(file.endswith(ending) and file.removesuffix(ending) in files for ending in BESIDE):
-                continue  # read together with its store
+            is_beside = any(file.endswith(ending) and file.removesuffix(ending) in files for ending in BESIDE)
+            # Journals are read together with their store; a data set of ``datasets`` has two files about itself.
+            if is_beside or file.startswith(".") or (file in _ABOUT_ARROW and {*files} >= _ABOUT_ARROW):
+                continue
             name = os.path.join(place, file)
-            # A pipe or device would block or never end.
-            if not file.startswith(".") and os.path.isfile(name):
+            if os.path.exists(name):
                 yield name
+
+
+def _is_endless(name: str) -> bool:
+    return os.path.exists(name) and not os.path.isfile(name)
 
 
 def _head(name: str) -> bytes:

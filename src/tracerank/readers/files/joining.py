@@ -4,10 +4,8 @@ A reader parses one record into one rollout. A format whose rollouts come in pie
 satisfies ``Joiner``: ``pieces`` says which rollouts a record belongs to, and ``join`` makes one record of the pieces.
 Records that have no pieces pass through untouched. Pieces may be interleaved and stand in several files; a rollout
 stays open until a window of other records has passed, as pools do in ``grouping.py``.
-What both remember of millions of closed ones is a ``DigestTable``.
 """
 
-from array import array
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -18,12 +16,7 @@ from tracerank.errors import ReadError
 from tracerank.readers.base import Record
 from tracerank.readers.files.records import RecordAt
 
-_PARTS = 64
-_FIRST_SLOTS = 16
-_FULL = 0.8
-"""Share of its slots beyond which a part grows by half."""
-_BITS = 32
-_LARGEST = 2**_BITS - 1
+_LOW = 2**32 - 1
 
 
 class ScatteredRollout(ReadError):
@@ -76,7 +69,7 @@ class Joining:
         self._window = window_bytes
         self._queue: deque[_Open] = deque()
         self._open: dict[str, _Open] = {}
-        self._closed = DigestTable()
+        self._closed = Digests()
         self._bytes = 0
 
     @property
@@ -137,93 +130,36 @@ class Joining:
             )
 
 
-class DigestTable:
-    """Names with a number each, of which the first one given stays: what is remembered of millions of closed pools.
+class Digests:
+    """Names with a number each, of which the first one given stays: what is remembered of closed pools and rollouts.
 
-    Open addressing by digests, in parts that grow one by one so that there is never a second copy of all; nothing is
-    ever removed. Two of 10^8 names share a digest once in some thousand runs.
+    By digests, so that each takes some hundred bytes however long it is. Two of 10^8 names share a digest once in some
+    thousand runs.
     """
 
     def __init__(self) -> None:
-        self._parts = [_Part() for _ in range(_PARTS)]
-
-    def __len__(self) -> int:
-        return sum(part.count for part in self._parts)
+        self._known: dict[int, int] = {}  # the number, and behind it 32 bits of the detail's digest
 
     def __contains__(self, name: str) -> bool:
-        return self.get(name) is not None
+        return digest_of(name) in self._known
 
     def get(self, name: str) -> int | None:
         """The number of a name; None: it was not met."""
-        found = self._found(digest_of(name))
-        return None if found is None else found >> _BITS
+        found = self._known.get(digest_of(name))
+        return None if found is None else found >> 32
 
     def get_with(self, name: str, detail: str) -> int | None:
         """The number of a name that was given with this detail."""
-        found = self._found(digest_of(name))
-        if found is None:
-            return None
-        if found & _LARGEST == digest_of(detail) & _LARGEST:
-            return found >> _BITS
-        return self.get(f"{name}\0{detail}")
+        found = self._known.get(digest_of(name), 0)
+        return found >> 32 if found and found & _LOW == digest_of(detail) & _LOW else self.get(f"{name}\0{detail}")
 
     def add(self, name: str, number: int = 0, detail: str = "") -> None:
-        """Remember a name with a detail, unless both are known; numbers end at 32 bits."""
-        digest, mark = digest_of(name), digest_of(detail) & _LARGEST
-        value = min(number, _LARGEST) << _BITS | mark
-        known = self._found(digest)
-        if known is None:
-            self._parts[digest % _PARTS].put(digest, value)
-        elif known & _LARGEST != mark and (other := digest_of(f"{name}\0{detail}")):
-            self._parts[other % _PARTS].put(other, value)
-
-    def _found(self, digest: int) -> int | None:
-        part = self._parts[digest % _PARTS]
-        slot, is_there = part.slot(digest)
-        return part.values[slot] if is_there else None
-
-
-class _Part:
-    """The names whose digests leave the same remainder."""
-
-    __slots__ = ("count", "digests", "values")
-
-    def __init__(self) -> None:
-        self.digests = array("Q", bytes(8 * _FIRST_SLOTS))  # 0: free
-        self.values = array("Q", bytes(8 * _FIRST_SLOTS))  # the number, and 32 bits of the detail's digest
-        self.count = 0
-
-    def put(self, digest: int, value: int) -> None:
-        """Unless it is there."""
-        slot, is_there = self.slot(digest)
-        if is_there:
-            return
-        self.digests[slot] = digest
-        self.values[slot] = value
-        self.count += 1
-        if self.count > _FULL * len(self.digests):
-            self._grow()
-
-    def slot(self, digest: int) -> tuple[int, bool]:
-        """Where a digest lies, or would."""
-        digests = self.digests
-        size = len(digests)
-        slot = digest // _PARTS % size
-        while (found := digests[slot]) and found != digest:
-            slot = slot + 1 if slot + 1 < size else 0
-        return slot, found == digest
-
-    def _grow(self) -> None:
-        digests, values = self.digests, self.values
-        size = len(digests) * 3 // 2
-        self.digests, self.values = array("Q", bytes(8 * size)), array("Q", bytes(8 * size))
-        for digest, value in zip(digests, values, strict=True):
-            if digest:
-                slot, _ = self.slot(digest)
-                self.digests[slot] = digest
-                self.values[slot] = value
+        """Remember a name with a detail, unless both are known."""
+        value = number << 32 | digest_of(detail) & _LOW
+        if self._known.setdefault(digest_of(name), value) & _LOW != value & _LOW:
+            self._known.setdefault(digest_of(f"{name}\0{detail}"), value)
 
 
 def digest_of(text: str) -> int:
-    """Eight bytes, never all zero."""
-    return int.from_bytes(blake2b(text.encode("utf-8", "replace"), digest_size=8).digest(), "little") or 1
+    """Eight bytes."""
+    return int.from_bytes(blake2b(text.encode("utf-8", "replace"), digest_size=8).digest(), "little")

@@ -51,6 +51,16 @@ def load_literal(text: str) -> Any:
     return value if isinstance(value, list | dict | str) else NOT_JSON
 
 
+def decoded_value(value: object) -> object:
+    """The list or the object that a text spells, in JSON or as Python prints it; else the value as it is."""
+    if not isinstance(value, str) or value[:1] not in ("{", "["):
+        return value
+    found = load_json(value)
+    if found is NOT_JSON and value[:2] in ("{'", "[{"):
+        found = load_literal(value)
+    return value if found is NOT_JSON else found
+
+
 def load_objects(text: str) -> Any:
     """The objects that a text is, one after the other as in JSON Lines; NOT_JSON for anything else or only one."""
     found = _values(text)

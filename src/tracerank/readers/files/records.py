@@ -10,7 +10,7 @@ import json
 import os
 import re
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import chain
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -24,6 +24,7 @@ from tracerank.readers.files.containers import as_record, pair_record, parts_of,
 from tracerank.readers.files.loose_json import NOT_JSON, load_objects
 from tracerank.readers.files.tables import Header, header_of, iter_rows
 from tracerank.readers.files.trial_logs import OPENING, is_trial_log, iter_trials
+from tracerank.readers.values import encodable
 
 if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
@@ -113,6 +114,15 @@ def iter_records(path: PathLike, read: ReadLine = read_one) -> Iterator[RecordAt
         raise ReadError(f"{name}: does not fit into this machine's memory; write it as JSON Lines") from None
     except OSError as error:
         raise ReadError(f"{name}: cannot be read ({error.strerror or error}); check the file and its rights") from None
+
+
+def iter_values(values: Iterable[Any], name: str) -> Iterator[RecordAt | Problem]:
+    """Objects in memory as the records of a JSON array; they are counted as if they took no bytes."""
+    listed = list(values)
+    for index, value in enumerate(records_in(listed)):
+        yield from _taken_apart(_record(value, f"{name}:[{index}]", 0))
+    if not listed:
+        raise ReadError(f"{name}: there are none")
 
 
 class _TolerantGzip(io.RawIOBase):
@@ -424,24 +434,11 @@ def _without_surrogates(value: Any) -> Any:
     while todo:
         holder = todo.pop()
         if isinstance(holder, dict):
-            for key in [key for key in holder if not _is_encodable(key)]:
-                holder[_encodable(key)] = holder.pop(key)
+            for key in [key for key in holder if encodable(key) is not key]:
+                holder[encodable(key)] = holder.pop(key)
         for place, item in holder.items() if isinstance(holder, dict) else enumerate(holder):
             if isinstance(item, str):
-                if not _is_encodable(item):
-                    holder[place] = _encodable(item)
+                holder[place] = encodable(item)
             elif isinstance(item, dict | list):
                 todo.append(item)
     return root[0]
-
-
-def _is_encodable(text: str) -> bool:
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
-
-
-def _encodable(text: str) -> str:
-    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")

@@ -137,4 +137,5 @@ def _row(name: str, header: Header, line: int, cells: list[str], size: int) -> I
         reason = f"row of {len(cells)} cells below a header of {wanted}; those that are missing count as empty"
         yield Row(source, None, reason=reason)
     pairs = zip(header.names, cells, strict=False)
-    yield Row(source, {field: cell for field, cell in pairs if cell.strip()}, size)
+    # An empty cell is null, as in Parquet.
+    yield Row(source, {field: cell if cell.strip() else None for field, cell in pairs}, size)

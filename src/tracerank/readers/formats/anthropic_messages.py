@@ -8,11 +8,11 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from tracerank.pools.urls import canonical_url
+from tracerank.readers.assemble import Assembly, asked_question, parsed_dialogue
 from tracerank.readers.base import Parsed, Record, reject
-from tracerank.readers.calls.dialogues import DialogueBuilder, asked_question, parsed_dialogue
 from tracerank.readers.calls.results import Result, cited_results, flat_text
-from tracerank.readers.calls.tool_calls import CallKind, ToolCall, parse_arguments
 from tracerank.readers.files.record_fields import decoded, lists_any, sample_id_of
+from tracerank.readers.tools import CallKind, ToolCall, parse_arguments
 from tracerank.readers.values import part_text, text_of
 
 CLIENT_CALLS = ("tool_use", "mcp_tool_use")
@@ -22,7 +22,7 @@ HOSTED_KINDS: Mapping[str, CallKind] = {"web_search": "search", "web_fetch": "op
 _SOURCES = ("search_result", "document")
 
 
-def read_agent_blocks(builder: DialogueBuilder, content: object) -> None:
+def read_agent_blocks(builder: Assembly, content: object) -> None:
     """Add a message of the agent to the dialogue; only words after its last search can be the answer."""
     if isinstance(content, str):
         builder.say(content)
@@ -38,7 +38,7 @@ def read_agent_blocks(builder: DialogueBuilder, content: object) -> None:
     builder.say("".join(said), cited)
 
 
-def read_block(builder: DialogueBuilder, block: object) -> bool:
+def read_block(builder: Assembly, block: object) -> bool:
     """Add a tool use or a tool result to the dialogue; whether it is a call that researches."""
     if not isinstance(block, Mapping):
         return False
@@ -150,14 +150,14 @@ class AnthropicReader:
         if messages is None:
             reason = f"no messages: expected a list in one of {', '.join(_MESSAGE_FIELDS)}, or a reply"
             reject(reason, asked_question(fields), sample_id_of(fields))
-        builder = DialogueBuilder()
+        builder = Assembly()
         for message in messages:
             _read_message(builder, message)
         dialogue = builder.dialogue()
         return parsed_dialogue(fields, source, dialogue, question=asked_question(fields, dialogue.asked))
 
 
-def _read_message(builder: DialogueBuilder, message: object) -> None:
+def _read_message(builder: Assembly, message: object) -> None:
     if not isinstance(message, Mapping):
         return
     content = message.get("content")

@@ -7,9 +7,9 @@ browser transcripts have a reader of their own, which knows cursors.
 from collections.abc import Mapping
 from typing import Any
 
+from tracerank.readers.assemble import parsed_dialogue
 from tracerank.readers.base import Parsed, Record, reject
 from tracerank.readers.calls.chat_messages import makes_calls, read_chat
-from tracerank.readers.calls.dialogues import parsed_dialogue
 from tracerank.readers.files.model_calls import reply_of
 from tracerank.readers.files.record_fields import decoded, question_of, sample_id_of
 from tracerank.readers.formats.browsing import BrowsingReader

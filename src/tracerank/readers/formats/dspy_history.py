@@ -8,12 +8,12 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from tracerank.readers.assemble import Dialogue, parsed_dialogue
 from tracerank.readers.base import Parsed, Record, reject
-from tracerank.readers.calls.dialogues import Dialogue, parsed_dialogue
-from tracerank.readers.calls.tool_calls import ToolCall, parse_arguments
 from tracerank.readers.files.loose_json import NOT_JSON, load_json, load_literal
 from tracerank.readers.files.model_calls import NEXT_TOOL, marked, said_output, told_inputs
 from tracerank.readers.files.record_fields import question_of, sample_id_of
+from tracerank.readers.tools import ToolCall, parse_arguments
 
 _MARK = re.compile(r"^\[\[ ## (\w{1,80}) ## \]\][ \t]*$", re.M)
 _STEP = re.compile(r"(thought|tool_name|tool_args|observation)_(\d{1,4})")

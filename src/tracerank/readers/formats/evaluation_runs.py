@@ -9,10 +9,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from tracerank.pools.types import BROWSING
+from tracerank.readers.assemble import Dialogue, parsed_dialogue
 from tracerank.readers.base import Parsed, Record, reject
-from tracerank.readers.calls.dialogues import Dialogue, parsed_dialogue
-from tracerank.readers.calls.tool_calls import TOOL_NAMES, ToolCall, parse_arguments, queries_of
 from tracerank.readers.files.record_fields import label_value, question_of, sample_id_of
+from tracerank.readers.tools import TOOL_NAMES, ToolCall, parse_arguments, queries_of
 from tracerank.readers.values import plain_text, text_of
 
 _QUERIES = "queries_used"

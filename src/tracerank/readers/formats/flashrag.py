@@ -9,10 +9,10 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from tracerank.readers.assemble import Dialogue, parsed_dialogue
 from tracerank.readers.base import Parsed, Record, reject
-from tracerank.readers.calls.dialogues import Dialogue, parsed_dialogue
-from tracerank.readers.calls.tool_calls import ToolCall
 from tracerank.readers.files.record_fields import label_value, question_of, references_of, sample_id_of
+from tracerank.readers.tools import ToolCall
 from tracerank.readers.values import plain_text
 
 _ONCE, _BY_QUERY = "retrieval_result", "retrieval_results"

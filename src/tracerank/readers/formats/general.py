@@ -9,12 +9,8 @@ from dataclasses import replace
 
 from tracerank.answers.exact import normalize_text
 from tracerank.pools.types import Question, Rollout
+from tracerank.readers.assemble import parsed_dialogue
 from tracerank.readers.base import GENERAL, Parsed, Record, reject
-from tracerank.readers.calls.anything import holds_calls, read_anything
-from tracerank.readers.calls.dialogues import parsed_dialogue
-from tracerank.readers.calls.readings import Reading
-from tracerank.readers.calls.shapes import fields_of, is_result
-from tracerank.readers.calls.tool_calls import TOOL_NAMES
 from tracerank.readers.files.record_fields import (
     decoded,
     explicit_answer,
@@ -24,7 +20,10 @@ from tracerank.readers.files.record_fields import (
     stated_references,
     unasked_question,
 )
+from tracerank.readers.shapes import fields_of, is_result
+from tracerank.readers.tools import names_in_use
 from tracerank.readers.values import plain_text
+from tracerank.readers.walk import Reading, holds_calls, read_anything
 
 _EVENTS = "events"
 """Under which the lines of a run are put together."""
@@ -127,16 +126,15 @@ def reading_of(record: Record) -> Reading:
 
 def not_understood(rollout: Rollout, reading: Reading) -> str:
     """What to tell about a rollout whose record holds calls or returns that led to nothing; empty: nothing."""
-    if not any(TOOL_NAMES.kind(call.name) != "other" for call in reading.dialogue.calls):
+    names = names_in_use()
+    if not any(names.kind(call.name) != "other" for call in reading.dialogue.calls):
         return ""
     if not rollout.searches:
-        count = reading.seen.calls
-        return (
-            f"{_counted(count, 'tool call')} seen, none understood: {reading.seen.shown}; the rollout has no evidence"
-        )
-    if not reading.seen.strays:
+        count = len(reading.dialogue.calls)
+        return f"{_counted(count, 'tool call')} seen, none understood: {reading.shown}; the rollout has no evidence"
+    if not reading.dialogue.pairing.strays:
         return ""
-    return f"{_counted(reading.seen.strays, 'return')} without a call seen beside calls to {reading.seen.shown}"
+    return f"{_counted(reading.dialogue.pairing.strays, 'return')} without a call seen beside calls to {reading.shown}"
 
 
 def _counted(count: int, what: str) -> str:
@@ -144,5 +142,5 @@ def _counted(count: int, what: str) -> str:
 
 
 def _seen(reading: Reading) -> str:
-    count = reading.seen.calls
-    return f"{_counted(count, 'tool call')} ({reading.seen.shown})" if count else "no tool calls"
+    count = len(reading.dialogue.calls)
+    return f"{_counted(count, 'tool call')} ({reading.shown})" if count else "no tool calls"

@@ -9,9 +9,9 @@ from typing import Any
 
 from tracerank.answers.exact import normalize_text
 from tracerank.pools.types import Question
+from tracerank.readers.assemble import Dialogue, parsed_dialogue
 from tracerank.readers.base import Parsed, Record, reject
 from tracerank.readers.calls.chat_messages import read_chat
-from tracerank.readers.calls.dialogues import Dialogue, parsed_dialogue
 from tracerank.readers.files.record_fields import label_value
 from tracerank.readers.values import encodable, plain_text, said_of, text_of, whole_number
 

@@ -9,10 +9,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from tracerank.readers.assemble import FILE_SEARCH, Assembly, Dialogue, parsed_dialogue, stated_answer
 from tracerank.readers.base import Parsed, Record, reject
-from tracerank.readers.calls.dialogues import FILE_SEARCH, Dialogue, DialogueBuilder, parsed_dialogue, stated_answer
 from tracerank.readers.calls.results import Result
-from tracerank.readers.calls.tool_calls import ToolCall, parse_arguments
 from tracerank.readers.files.record_fields import decoded, question_of, sample_id_of
 from tracerank.readers.formats.anthropic_messages import (
     CLIENT_CALLS,
@@ -24,12 +23,13 @@ from tracerank.readers.formats.anthropic_messages import (
 )
 from tracerank.readers.formats.langchain_texts import told_in
 from tracerank.readers.formats.openai_responses import HOSTED_CALLS, cited_in, read_item, web_call
+from tracerank.readers.tools import ToolCall, parse_arguments
 from tracerank.readers.values import said_of, text_of
 
 _REMOTE = "remote_mcp"
 
 
-def read_content(builder: DialogueBuilder, message: Mapping[str, Any]) -> None:
+def read_content(builder: Assembly, message: Mapping[str, Any]) -> None:
     """Add the content of an agent's message to the dialogue; words before its last hosted search are no answer."""
     said: list[str] = []
     cited: list[Result] = []
@@ -57,7 +57,7 @@ def _blocks(message: Mapping[str, Any]) -> Iterator[str | Mapping[str, Any]]:
             yield inner
 
 
-def _read_block(builder: DialogueBuilder, block: Mapping[str, Any]) -> bool:
+def _read_block(builder: Assembly, block: Mapping[str, Any]) -> bool:
     kind = block.get("type")
     if kind == "server_tool_call":
         return builder.call(_server_call(block), block.get("id"))
@@ -83,7 +83,7 @@ def _server_call(block: Mapping[str, Any]) -> ToolCall:
     return hosted_call(name if isinstance(name, str) else "", arguments)
 
 
-def _read_server_result(builder: DialogueBuilder, block: Mapping[str, Any]) -> None:
+def _read_server_result(builder: Assembly, block: Mapping[str, Any]) -> None:
     output, call_id = block.get("output"), block.get("tool_call_id")
     is_error = block.get("status") == "error" or is_failed(output)
     sources = output.get("sources") if isinstance(output, Mapping) else None
@@ -144,7 +144,7 @@ class LangChainReader:
 
 
 def _dialogue(record: Record, messages: Sequence[object]) -> Dialogue:
-    builder = DialogueBuilder()
+    builder = Assembly()
     given = [message for name in _INPUTS for message in _listed(record.get(name)) or ()]
     for plain in filter(None, map(_plain, given)):
         if plain["type"] in _USER:
@@ -160,7 +160,7 @@ def _dialogue(record: Record, messages: Sequence[object]) -> Dialogue:
     return found if answer is None else Dialogue(found.calls, found.asked, answer)
 
 
-def _read_message(builder: DialogueBuilder, message: Mapping[str, Any]) -> None:
+def _read_message(builder: Assembly, message: Mapping[str, Any]) -> None:
     kind, content = message["type"], message.get("content")
     if kind in _AGENT:
         read_content(builder, message)
@@ -258,7 +258,7 @@ def _action(step: object) -> Mapping[str, Any] | None:
 
 
 def _executed(record: Record, steps: list[Any]) -> Dialogue:
-    builder = DialogueBuilder()
+    builder = Assembly()
     for step in steps:
         action = _action(step)
         if action is not None:

@@ -8,8 +8,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
+from tracerank.readers.assemble import Assembly, parsed_dialogue, stated_answer
 from tracerank.readers.base import Parsed, Record, reject
-from tracerank.readers.calls.dialogues import DialogueBuilder, parsed_dialogue, stated_answer
 from tracerank.readers.files.record_fields import decoded, question_of, sample_id_of
 from tracerank.readers.formats.openai_responses import read_item
 
@@ -40,7 +40,7 @@ class OpenAIAgentsReader:
         if items is None:
             reason = f"no items: expected a list of run items in one of {', '.join(_ITEM_FIELDS)}"
             reject(reason, question_of({**fields, "input": given}), sample_id_of(fields))
-        builder = DialogueBuilder()
+        builder = Assembly()
         if isinstance(given, str):
             builder.ask(given)
         for item in (*(given if isinstance(given, list) else ()), *_raw_items(items)):

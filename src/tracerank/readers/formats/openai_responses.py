@@ -8,11 +8,11 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from tracerank.pools.urls import canonical_url
+from tracerank.readers.assemble import FILE_SEARCH, Assembly, asked_question, parsed_dialogue
 from tracerank.readers.base import Parsed, Record, reject
-from tracerank.readers.calls.dialogues import FILE_SEARCH, DialogueBuilder, asked_question, parsed_dialogue
 from tracerank.readers.calls.results import Result, blocks_of, cited_results
-from tracerank.readers.calls.tool_calls import ToolCall, parse_arguments
 from tracerank.readers.files.record_fields import decoded, lists_any, sample_id_of
+from tracerank.readers.tools import ToolCall, parse_arguments
 from tracerank.readers.values import part_text, said_of, text_of
 
 _CALLS = ("function_call", "custom_tool_call")
@@ -24,7 +24,7 @@ _OPENED, _FOUND = ("open_page", "open"), ("find_in_page", "find")
 _FAILED = ("failed", "incomplete")
 
 
-def read_item(builder: DialogueBuilder, item: object) -> bool:
+def read_item(builder: Assembly, item: object) -> bool:
     """Add what one item says to the dialogue; whether it is a call that researches."""
     if not isinstance(item, Mapping):
         return False
@@ -32,7 +32,7 @@ def read_item(builder: DialogueBuilder, item: object) -> bool:
     if kind in ("message", None):
         _read_message(builder, item)
     elif kind in HOSTED_CALLS:
-        return builder.call(_hosted_call(kind, item), item.get("id"))
+        return builder.call(_hosted_call(kind, item))
     elif kind in _CALLS:
         arguments = parse_arguments(item.get("arguments", item.get("input")))
         return builder.call(ToolCall(_text(item.get("name")), arguments), item.get("call_id", item.get("id")))
@@ -72,7 +72,7 @@ def _cited_files(annotations: object) -> Iterator[Result]:
                 yield Result(title=name if isinstance(name, str) else None, doc_id=identity)
 
 
-def _read_message(builder: DialogueBuilder, item: Mapping[str, Any]) -> None:
+def _read_message(builder: Assembly, item: Mapping[str, Any]) -> None:
     content = item.get("content")
     if item.get("role") == "user":
         builder.ask(text_of(content))
@@ -140,7 +140,7 @@ class OpenAIResponsesReader:
         if items is None:
             reason = f"no items: expected a list of response items in one of {', '.join(_ITEM_FIELDS)}"
             reject(reason, asked_question(fields), sample_id_of(fields))
-        builder = DialogueBuilder()
+        builder = Assembly()
         for item in items:
             read_item(builder, item)
         dialogue = builder.dialogue()

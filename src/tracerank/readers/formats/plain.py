@@ -11,9 +11,9 @@ from typing import Any
 
 from tracerank.answers.text_keys import trimmed
 from tracerank.pools.types import BROWSING, Question, Rollout
+from tracerank.readers.assemble import Dialogue, parsed_dialogue
 from tracerank.readers.base import Parsed, Record, reject
 from tracerank.readers.calls.chat_messages import read_chat
-from tracerank.readers.calls.dialogues import Dialogue, parsed_dialogue
 from tracerank.readers.files.containers import parts_of_pool
 from tracerank.readers.files.field_map import proposed_map
 from tracerank.readers.files.record_fields import (
@@ -55,7 +55,7 @@ class PlainReader:
         if question is None:
             reject(f"no question found; {_way_out(plain)}")
         if not _has_answer(plain):
-            reject(f"no answer found; {_way_out(plain)}", question, sample_id)
+            reject(_no_answer(record), question, sample_id)
         stated = explicit_answer(plain)
         said = None if stated is not None else _said(plain)
         if said is not None:
@@ -153,6 +153,11 @@ def _confidence(record: Record, stated: float | None) -> float | None:
     except ValueError:
         share = label_value(value)
     return share if share is not None and 0 <= share <= 1 else stated
+
+
+def _no_answer(record: Record) -> str:
+    is_empty = any(name in record for name in (_FINAL, _ANSWER, *ANSWER_TEXTS))
+    return "empty answer" if is_empty else f"no answer found; {_way_out(record)}"
 
 
 def _way_out(record: Record) -> str:

@@ -17,13 +17,13 @@ from typing import Any
 from tracerank.answers.exact import normalize_answer
 from tracerank.answers.text_keys import trimmed
 from tracerank.pools.types import Question
+from tracerank.readers.assemble import Dialogue, parsed_dialogue
 from tracerank.readers.base import Parsed, Record, reject
-from tracerank.readers.calls.dialogues import Dialogue, parsed_dialogue
 from tracerank.readers.calls.text_calls import CALL_TAGS
-from tracerank.readers.calls.tool_calls import TOOL_NAMES, ToolCall, kind_of_call, parse_arguments, submitted_answer
 from tracerank.readers.files.loose_json import load_loosely
 from tracerank.readers.files.model_calls import reply_of
 from tracerank.readers.files.record_fields import RECORD_KEY, decoded, question_of, sample_id_of
+from tracerank.readers.tools import TOOL_NAMES, ToolCall, kind_of_call, parse_arguments, submitted_answer
 from tracerank.readers.values import cleaned, content_of, said_of, text_of
 
 REACT_NAMES = TOOL_NAMES.extended(search=("search", "retrieve"), find=("lookup",))

@@ -12,25 +12,25 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from tracerank.readers.assemble import Dialogue, parsed_dialogue
 from tracerank.readers.base import Parsed, Record, reject
-from tracerank.readers.calls.dialogues import Dialogue, parsed_dialogue
 from tracerank.readers.calls.results import Result
 from tracerank.readers.calls.returns import is_failure_text
-from tracerank.readers.calls.tool_calls import (
+from tracerank.readers.files.loose_json import json_texts
+from tracerank.readers.files.printed_objects import load_printed
+from tracerank.readers.files.record_fields import decoded, question_of, sample_id_of
+from tracerank.readers.formats.smolagents_messages import steps_of_messages
+from tracerank.readers.tools import (
     TOOL_NAMES,
     CallKind,
     ToolCall,
     clean_name,
+    kind_by_words,
     kind_of_call,
     parse_arguments,
     queries_of,
     submitted_answer,
 )
-from tracerank.readers.calls.tool_words import kind_by_words
-from tracerank.readers.files.loose_json import json_texts
-from tracerank.readers.files.printed_objects import load_printed
-from tracerank.readers.files.record_fields import decoded, question_of, sample_id_of
-from tracerank.readers.formats.smolagents_messages import steps_of_messages
 from tracerank.readers.values import plain_text
 
 Bindings = dict[str, tuple[str, ...]]

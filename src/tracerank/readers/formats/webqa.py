@@ -47,7 +47,7 @@ class WebQAReader:
             reject(f"field 'steps': expected a list or null, got {kind_of(steps)}", question, sample_id)
         said = None if answer is None else trimmed(answer)
         searches = _searches(steps or ())
-        rollout = _made_rollout(sample_id or 0, said, searches, None, None, WEBQA, (), None, source, (), None)
+        rollout = _made_rollout(sample_id or 0, said, searches, None, None, WEBQA, (), None, source, (), None, None)
         return Parsed(question, rollout, sample_id is not None)
 
 

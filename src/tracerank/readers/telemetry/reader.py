@@ -49,7 +49,7 @@ class TelemetryReader:
 
     def parse(self, record: Record, source: str) -> Parsed:
         """The trace as a rollout; the root's input is the question, its output the answer."""
-        from tracerank.readers.calls.dialogues import parsed_dialogue
+        from tracerank.readers.assemble import parsed_dialogue
         from tracerank.readers.telemetry.spans import run_of
 
         held = record.get(_SPANS)

@@ -1,4 +1,4 @@
-"""Parquet files: rows as records, whatever the types, and damage that costs only what it hits."""
+"""Parquet and Arrow files and frames: rows as records, bounded, and damage that costs only what it hits."""
 
 import datetime
 import decimal
@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from tracerank.errors import ReadError
+from tracerank.errors import ReadError, UsageError
 from tracerank.readers import Problem, read_pools
-from tracerank.readers.files.parquet import iter_parquet
+from tracerank.readers.files.arrow import iter_parquet
 from tracerank.readers.files.records import RecordAt
 from tracerank.readers.formats.chat import ChatReader
 
@@ -129,3 +129,107 @@ def test_the_message_names_the_package_to_install(tmp_path: Path, monkeypatch: p
     monkeypatch.setitem(sys.modules, "pyarrow.parquet", None)
     with pytest.raises(ReadError, match=r"needs pyarrow; install it: .* -m pip install "):
         read_pools(name)
+
+
+# ---- more rows than bytes
+
+
+@pytest.mark.parametrize("is_nested", [False, True])
+def test_a_dictionary_that_stands_for_gigabytes_is_refused(tmp_path: Path, is_nested: bool) -> None:
+    count = 2000
+    texts: Any = pa.DictionaryArray.from_arrays(pa.array([0] * count, pa.int32()), pa.array(["x" * 1_000_000]))
+    if is_nested:
+        texts = pa.ListArray.from_arrays(pa.array([0, count], pa.int32()), texts)
+    table = pa.table({"question": ["Who?"] * len(texts), "answer": texts})
+    name = written(tmp_path / "x.parquet", table, compression="zstd", store_schema=False)
+    assert Path(name).stat().st_size < 1500
+    with pytest.raises(ReadError, match=r"x\.parquet: refused: unpacks to more than 1000 times its size"):
+        list(iter_parquet(name))
+
+
+def test_a_dictionary_that_stands_in_many_rows_is_read(tmp_path: Path) -> None:
+    table = pa.table({"question": ["Who is it that the texts are about?" * 20] * 20_000})
+    assert len(rows(written(tmp_path / "x.parquet", table, compression="zstd"))) == 20_000
+
+
+# ---- frames
+
+FRAME_ROWS = [
+    {"question": "Who?", "answer": "Ada", "confidence": 0.5},
+    {"question": "Who?", "answer": "Bob", "confidence": None},
+]
+
+
+class Dataset:
+    """What ``datasets.Dataset`` has in common with others: names of columns, and rows when iterated."""
+
+    column_names = ("question", "answer", "confidence")
+
+    def __iter__(self) -> Any:
+        return iter(FRAME_ROWS)
+
+
+class Polars:
+    """What a frame of polars looks like: iterating it gives columns."""
+
+    def __iter__(self) -> Any:
+        return iter((["Who?"], ["Ada"]))
+
+    def iter_rows(self, *, named: bool) -> Any:
+        assert named
+        return iter(FRAME_ROWS)
+
+
+def pandas_frame() -> Any:
+    return pytest.importorskip("pandas").DataFrame(FRAME_ROWS)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        *(lambda: FRAME_ROWS, lambda: iter(FRAME_ROWS), pandas_frame, Polars, Dataset),
+        *(lambda: pa.Table.from_pylist(FRAME_ROWS), lambda: pa.RecordBatch.from_pylist(FRAME_ROWS)),
+    ],
+)
+def test_pools_are_read_from_frames_and_lists(make: Any) -> None:
+    (pool,) = read_pools(make())
+    assert [(one.answer, one.confidence, one.source) for one in pool.rollouts] == [
+        ("Ada", 0.5, "rows:[0]"),
+        ("Bob", None, "rows:[1]"),
+    ]
+
+
+def test_splits_are_read_together_and_fields_mapped() -> None:
+    (pool,) = read_pools({"train": Dataset(), "test": Dataset()})
+    assert len(pool) == 4
+    (pool,) = read_pools([{"q": "Who?", "a": "Ada"}], fields={"question": "q", "answer": "a"})
+    assert pool.rollouts[0].answer == "Ada"
+
+
+def test_chats_in_memory_are_read_as_those_of_a_file() -> None:
+    chat = [{"role": "user", "content": "Who?"}, {"role": "assistant", "content": "Ada"}]
+    for given in (chat, [chat], [{"messages": chat}]):
+        assert read_pools(given)[0].rollouts[0].answer == "Ada"
+
+
+@pytest.mark.parametrize("given", [5, [5], [{"question": "?"}, "x"]])
+def test_what_has_no_rows_is_refused(given: Any) -> None:
+    with pytest.raises(UsageError, match="expected paths, a frame or rows that are objects"):
+        read_pools(given)
+
+
+@pytest.mark.parametrize("kind", ["file", "stream"])
+def test_arrow_files_and_saved_data_sets_are_read(tmp_path: Path, kind: str) -> None:
+    table = pa.Table.from_pylist(FRAME_ROWS)
+    for name in ("state.json", "dataset_info.json"):
+        (tmp_path / name).write_text('{"about": "the data set"}')
+    new = pa.ipc.new_file if kind == "file" else pa.ipc.new_stream
+    with pa.OSFile(str(tmp_path / "data.arrow"), "wb") as file, new(file, table.schema) as writer:
+        writer.write_table(table)
+    problems: list[Problem] = []
+    (pool,) = read_pools(tmp_path, on_problem=problems.append)
+    assert ([one.answer for one in pool.rollouts], problems) == (["Ada", "Bob"], [])
+    data = (tmp_path / "data.arrow").read_bytes()
+    (tmp_path / "data.arrow").write_bytes(data[: len(data) // 2])
+    with pytest.raises(ReadError, match="the Arrow data is damaged"):
+        read_pools(tmp_path / "data.arrow")

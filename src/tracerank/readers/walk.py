@@ -1,23 +1,23 @@
-"""Any record to a dialogue: a walk that takes up calls, returns and words wherever they stand, by their shape alone.
+"""Any JSON to events: a walk that takes up calls, returns and words wherever they stand, by their shape alone.
 
-Where shape leaves a doubt it is counted, so that a reader can say how sure it is. A call or a return that stands twice
-under one id counts once. What an object is, is settled in ``shapes.py``.
+What an object is, is settled in ``shapes.py``; which return answers which call, in ``assemble.py``. What a tool
+returned is never walked into, so that a page cannot call, answer or return in the name of the agent.
 """
 
 import re
 from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any
 
-from tracerank.readers.calls.dialogues import DialogueBuilder, stated_answer
+from tracerank.readers import vocabulary as words
+from tracerank.readers.assemble import Dialogue, dialogue_of, stated_answer
 from tracerank.readers.calls.grounding import grounded_call
-from tracerank.readers.calls.readings import MOST_SHOWN, Reading, Seen
-from tracerank.readers.calls.shapes import (
-    Call,
+from tracerank.readers.calls.text_calls import CALL_TAGS, spoken, tagged_returns, written_calls
+from tracerank.readers.events import Asked, Called, Event, Returned, Said
+from tracerank.readers.files.loose_json import decoded_value
+from tracerank.readers.shapes import (
     Fields,
-    Return,
-    Role,
     call_of,
-    decoded_value,
     fields_of,
     inline_return,
     is_aside,
@@ -31,26 +31,11 @@ from tracerank.readers.calls.shapes import (
     speaker_of,
     unwrapped,
 )
-from tracerank.readers.calls.text_calls import CALL_TAGS, spoken, tagged_returns, written_calls
-from tracerank.readers.calls.tool_calls import ToolCall, clean_name, is_underway, parse_arguments
+from tracerank.readers.tools import clean_name, names_in_use, parse_arguments
 from tracerank.readers.values import plain_text, said_of, text_of
 
-_DEEPEST = 14
-_WORDS = ("content", "text", "message", "value", "parts", "blocks")
-_ASIDE = frozenset(
-    (
-        *("usage", "metadata", "meta", "tools", "tooldefinitions", "reasoning", "thinking", "thought", "thoughts"),
-        *("reasoningcontent", "config", "settings", "modelsettings", "annotations", "citations", "tokenusage"),
-        *("logprobs", "providermetadata", "responseformat", "instructions", "auto_judge", "autojudge", "judge"),
-        *("scores", "gold", "toolfailures", "systemprompt", "tooluseresult", "availabletools", "toolspecs"),
-        *("warnings", "request", "sources", "labels", "groundingmetadata"),
-    )
-)
-"""What stands beside the transcript or is not said aloud."""
-_FIRST = ("prompt", "input", "inputs", "question", "task", "userprompt")
-_LAST = ("output", "response", "finaloutput", "result")
-_ENDS_OF_PIECES = ("textend", "runcontentcompleted", "runcompleted")
-_TEXT_KINDS = ("text", "outputtext", "inputtext", "message")
+_MAX_DEPTH = 14
+_MAX_SHOWN = 6
 _CALLING = re.compile(r"\s*Calling tools:\s*(?=\[)")
 _OBSERVED = re.compile(r"\s*(?:Call id: (\S{1,200})\s*\n)?\s*Observation:\s*")
 _SURROUNDINGS = re.compile(r"\s*<(?:environment_context|user_instructions|system-reminder|permissions)\b")
@@ -58,30 +43,80 @@ _SURROUNDINGS = re.compile(r"\s*<(?:environment_context|user_instructions|system
 _NEW_TASK = "New task:\n"
 """What smolagents writes before a question."""
 _NUMBERED = re.compile(r"(.+?)_(\d{1,3})")
-_ENCODED = ("toolcalls", "toolcall", "functioncall", "messages", "events", "steps", "payload", "trajectory", "history")
-_CALL_LISTS = ("toolcalls", "calls", "functioncalls", "toolinvocations", "actions")
-_RETURN_LISTS = ("tooloutputs", "toolresults", "toolresponses", "observations", "outputs", "results", "returns")
-_STRUCTURED = ("structuredresponse", "structuredoutput")
-"""Where a run keeps its answer as an object."""
-_STATED = ("answer", "final_answer", "finalAnswer", "exact_answer", "short_answer")
-_OVER = frozenset(("TERMINATE", "APPROVE", "APPROVED"))
-"""What agents say to each other when all is said."""
 _COMPONENT = '{"__is_'
 """How LlamaIndex begins what it keeps as text inside a context."""
+_PROMPT = re.compile(
+    r"<(?:tools?|tool_call|answer|search|think|instructions)\b|\n[ \t]*(?:current task|task|user|question|query)[ \t]*:"
+    r"|\A\s*current task[ \t]*:",
+    re.IGNORECASE,
+)
+"""A question that holds the marks of a protocol, or a label behind which the question itself stands."""
+_MAX_QUESTION = 4000
+"""In characters; longer ones are prompts."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """A transcript that was read by shape, and how sure that reading is."""
+
+    dialogue: Dialogue
+    names: Mapping[str, list[str]] = field(default_factory=dict)
+    """Tools by name, with the keys of their arguments."""
+    unsigned: int = 0
+    """Words of which nothing says who spoke them: the agent's, unless a question is missing."""
+
+    @property
+    def confidence(self) -> str:
+        """``high``: all returns have their calls by id and all words their speakers; else ``medium`` or ``low``."""
+        calls, pairing = len(self.dialogue.calls), self.dialogue.pairing
+        paired = pairing.by_id + pairing.by_order
+        if not calls or 2 * paired < calls or pairing.strays > paired or 3 * pairing.unreturned > calls:
+            return "low"
+        if all(names_in_use().kind(call.name) == "other" for call in self.dialogue.calls):
+            return "low"  # an agent that only runs code may search in it
+        asked = self.dialogue.asked or ""
+        if len(asked) > _MAX_QUESTION or _PROMPT.search(asked) is not None:
+            return "low"
+        return "high" if not (pairing.by_order or pairing.strays or self.unsigned) else "medium"
+
+    @property
+    def is_ended(self) -> bool:
+        """Whether the last call hands in an answer or says that all is done."""
+        calls = self.dialogue.calls
+        return bool(calls) and clean_name(calls[-1].name) in ("finish", "final_answer", "submit")
+
+    @property
+    def shown(self) -> str:
+        """The tools with their keys, in a few words."""
+        tools = [f"{name}({', '.join(keys)})" for name, keys in list(self.names.items())[:_MAX_SHOWN]]
+        return ", ".join(tools) + (", …" if len(self.names) > _MAX_SHOWN else "")
+
+    def is_plan(self, text: str) -> bool:
+        """Whether a text says nothing but what was said before further research, as some SDKs sum it up."""
+        for plan in sorted(self.dialogue.plans, key=len, reverse=True):
+            text = text.replace(plan, "")
+        return not text.strip()
 
 
 def read_anything(value: object) -> Reading:
     """What a value says, wherever in it that stands."""
     walk = _Walk()
-    walk.enter(value, None, _DEEPEST)
-    return walk.reading()
+    walk.enter(value, None, _MAX_DEPTH)
+    return Reading(dialogue_of(walk.events), walk.names, walk.unsigned)
+
+
+def events_of(value: object) -> list[Event]:
+    """The events of a transcript in the order in which they stand."""
+    walk = _Walk()
+    walk.enter(value, None, _MAX_DEPTH)
+    return walk.events
 
 
 def holds_calls(value: object) -> bool:
     """Whether anything in the value looks like a call; stops at the first."""
     walk = _Walk(stops=True)
     try:
-        walk.enter(value, None, _DEEPEST)
+        walk.enter(value, None, _MAX_DEPTH)
     except _Enough:
         return True
     except RecursionError:
@@ -95,28 +130,21 @@ class _Enough(Exception):
 
 class _Walk:
     def __init__(self, *, stops: bool = False) -> None:
-        self.seen = Seen()
+        self.events: list[Event] = []
+        self.names: dict[str, list[str]] = {}
+        self.unsigned = 0
         self._stops = stops
-        self._builder = DialogueBuilder()
-        self._known: set[str] = set()
-        self._waiting: dict[str, str] = {}  # id -> clean name, of calls that have not returned
-        self._unnamed: list[str] = []  # ids made up for calls without one, in order
-        self._last = ""
         self._is_aside = False
-        self._bare: set[str] = set()  # ids of calls whose arguments are still to come
+        self._open = 0  # calls without an id that have not returned
+        self._turn = 0
         self._objects = 0
-        self._message = ""  # the message whose words came last
-        self._said = ""  # those words, if nothing was called since
+        self._message: str | None = None  # id of the message that the words inside an object belong to
+        self._said = ""  # the last words, if nothing was called since
         self._pieces: dict[str, str] = {}  # words that a stream passes on, by the id of their part
-
-    def reading(self) -> Reading:
-        self.seen.unreturned = sum(is_underway(name, {}) for name in self._waiting.values())
-        is_ended = self._last in ("finish", "final_answer", "submit")
-        return Reading(self._builder.dialogue(), self.seen, is_ended, self._builder.plans)
 
     # ---- where things stand
 
-    def enter(self, value: object, role: Role | None, depth: int) -> None:
+    def enter(self, value: object, role: words.Role | None, depth: int) -> None:
         if depth == 0:
             return
         if isinstance(value, list | tuple):
@@ -126,7 +154,7 @@ class _Walk:
         elif isinstance(value, Mapping):
             self._object(value, role, depth)
 
-    def _object(self, value: Mapping[Any, Any], role: Role | None, depth: int) -> None:
+    def _object(self, value: Mapping[Any, Any], role: words.Role | None, depth: int) -> None:
         if len(value) == 2 and (speaker := speaker_of(value)) is not None:
             self._say(value["content"], speaker)
             return
@@ -142,13 +170,15 @@ class _Walk:
         if self._is_result(fields):
             return
         if (grounded := grounded_call(fields.get("groundingmetadata"))) is not None:
-            self._call(Call(None, grounded.name, grounded.arguments), grounded)
+            self._inline(grounded, Returned(None))
         returned = return_of(fields)
         call = None if returned is not None and not _keeps_both(fields) else call_of(fields, role)
         if call is not None:
-            self._call(call)
-            if (kept := inline_return(fields, call)) is not None:
-                self._return(kept)
+            kept = inline_return(fields, call)
+            if kept is None:
+                self._call(call)
+            else:
+                self._inline(call, kept)
             return
         if returned is not None and not _lists_returns(fields):
             self._return(returned)
@@ -160,13 +190,19 @@ class _Walk:
         self._inside(value, fields, role, depth)
         self._is_aside = before
 
+    def _inline(self, call: Called, kept: Returned) -> None:
+        """A call that keeps its own return."""
+        name = call.id or f"#{len(self.events)}"
+        self._call(replace(call, id=name))
+        self._return(replace(kept, id=name))
+
     def _begin(self, fields: Fields) -> None:
         """Notes which message the words inside an object belong to: what follows in the same one is its next part."""
         self._objects += 1
         message = f"#{self._objects}" if "parts" in fields else message_id(fields)
         if message is not None or (role_of(fields) is not None and "content" in fields):
-            self._said = self._said if message is not None and message == self._message else ""
-            self._message = message or ""
+            self._turn += message is None or message != self._message
+            self._message = message
 
     def _piece(self, fields: Fields) -> bool:
         """Words that a stream passes on piece by piece; they are said when it closes the part."""
@@ -174,9 +210,9 @@ class _Walk:
         if kind in ("textdelta", "runcontent"):
             text = next((text for key in ("text", "delta", "content") if isinstance(text := fields.get(key), str)), "")
             self._pieces[name] = self._pieces.get(name, "") + text
-        elif kind in _ENDS_OF_PIECES and name in self._pieces:
+        elif kind in words.ENDS_OF_PIECES and name in self._pieces:
             self._say(self._pieces.pop(name), "agent")
-        return kind in ("textdelta", "runcontent", *_ENDS_OF_PIECES)
+        return kind in ("textdelta", "runcontent", *words.ENDS_OF_PIECES)
 
     def _is_result(self, fields: Fields) -> bool:
         """The line with which a command ends its run: its words are those of the agent, unless it failed."""
@@ -184,41 +220,43 @@ class _Walk:
             return False
         stated = stated_answer(fields.get("structuredoutput")) or fields.get("result")
         # It repeats the last part of what was said, if that came in several.
-        if isinstance(stated, str) and fields.get("iserror") is not True and not self._said.endswith(stated):
-            self._said = ""
+        if isinstance(stated, str) and fields.get("iserror") is not True and stated != self._said:
+            self._message = None
             self._say(stated, "agent")
         return True
 
-    def _inside(self, value: Mapping[Any, Any], fields: Fields, role: Role | None, depth: int) -> None:
+    def _inside(self, value: Mapping[Any, Any], fields: Fields, role: words.Role | None, depth: int) -> None:
         steps = _numbered_steps(value)
         if steps:
             self.enter(steps, "agent", depth - 1)
             return
         paired = _side_by_side(fields)
         for call, output in paired:
-            self._call(call)
-            self._return(Return(call.id, call.name, output, is_error=False), is_sure=False)
-        words = self._words(fields, role)
-        # What somebody says is taken in before his calls: a plan is no answer.
-        for text, speaker in words:
+            self._call(replace(call, id=None))  # their order pairs them, not an id
+            self._return(Returned(output, None, call.name))
+        spoken_here = self._words(fields, role)
+        # Words are taken in before the calls beside them: a plan is no answer.
+        for text, speaker in spoken_here:
             self._say(text, speaker)
         for key in _in_order(fields):
             inner = fields[key]
-            if isinstance(inner, str) and (key in _ENCODED or inner.startswith(_COMPONENT)):
+            if isinstance(inner, str) and (key in words.ENCODED_KEYS or inner.startswith(_COMPONENT)):
                 inner = decoded_value(inner)
-            if paired and key in (*_CALL_LISTS, *_RETURN_LISTS):
+            if paired and key in (*words.CALL_LISTS, *words.RETURN_LISTS):
                 continue
-            if isinstance(inner, Mapping | list | tuple) and not (words and key in _WORDS and _is_text(inner)):
+            if isinstance(inner, Mapping | list | tuple) and not (
+                spoken_here and key in words.WORD_KEYS and _is_text(inner)
+            ):
                 self.enter(inner, role, depth - 1)
-        for key in _STRUCTURED:
+        for key in words.STRUCTURED_KEYS:
             if (stated := _stated(fields.get(key))) is not None:
                 self._say(stated, "agent")
 
-    def _words(self, fields: Fields, role: Role | None) -> list[tuple[str, Role | None]]:
-        for key in _WORDS:
+    def _words(self, fields: Fields, role: words.Role | None) -> list[tuple[str, words.Role | None]]:
+        for key in words.WORD_KEYS:
             content = fields.get(key)
             text = content if isinstance(content, str) else _joined(content, role) if _is_text(content) else ""
-            if text.strip() and (role is not None or kind_of_part(fields) in _TEXT_KINDS):
+            if text.strip() and (role is not None or kind_of_part(fields) in words.TEXT_KINDS):
                 return [(text, role)]
         if role == "agent" and (stated := _stated(fields.get("content"))) is not None:
             return [(stated, role)]
@@ -235,9 +273,8 @@ class _Walk:
                 self.enter(output, "tool", depth - 1)
             elif isinstance(name := fields.get("name"), str):
                 run = fields.get("runid")
-                call = Call(run if isinstance(run, str) else None, name, data.get("input"))
-                self._call(call)
-                self._return(Return(call.id, name, output, is_error=False))
+                call = Called(name, data.get("input"), run if isinstance(run, str) else None)
+                self._inline(call, Returned(output))
         elif event == "on_chat_model_end":
             self.enter(data.get("output"), "agent", depth - 1)
         elif event == "on_chain_start":
@@ -246,75 +283,34 @@ class _Walk:
 
     # ---- what was met
 
-    def _call(self, call: Call, made: ToolCall | None = None) -> None:
+    def _call(self, call: Called) -> None:
         if self._stops:
             raise _Enough
         arguments = parse_arguments(decoded_value(call.arguments))
-        if call.id is not None and call.id in self._known:
-            if arguments and call.id in self._bare:
-                self._bare.discard(call.id)
-                self.seen.names[call.name] = list(arguments)[:MOST_SHOWN]
-                self._builder.give(call.id, arguments)
-            self._builder.recall(call.id)
-            self._said = ""
-            return
+        if arguments or call.name not in self.names:
+            self.names.setdefault(call.name, [])
+            self.names[call.name] = self.names[call.name] or list(arguments)[:_MAX_SHOWN]
         self._pieces.clear()  # words before a call
-        self.seen.calls += 1
-        name = call.id if call.id is not None else f"#{self.seen.calls}"
-        self._known.add(name)
-        if made is None:
-            self._waiting[name] = clean_name(call.name)
-            if call.id is None:
-                self._unnamed.append(name)
-        else:
-            self.seen.by_id += 1  # it keeps what it found
-        if call.id is not None and not arguments:
-            self._bare.add(call.id)
-        self.seen.names.setdefault(call.name, list(arguments)[:MOST_SHOWN])
-        self._last = clean_name(call.name)
         self._said = ""
-        self._builder.call(made or ToolCall(call.name, arguments), name)
+        self._open += call.id is None
+        self.events.append(replace(call, arguments=arguments, turn=self._turn))
 
-    def _return(self, found: Return, *, is_sure: bool = True) -> None:
-        place = found.id
-        if place is None or place not in self._waiting:
-            if place is not None and place in self._known:
-                return  # told twice
-            place, is_sure = self._next(found), False
-        if place is None:
-            self.seen.strays += 1
-            return
-        is_inline = found.id is None and place == self._unnamed[-1:][0] if self._unnamed else False
-        del self._waiting[place]
-        if place in self._unnamed:
-            self._unnamed.remove(place)
-        self.seen.by_id += is_sure or is_inline
-        self.seen.by_order += not (is_sure or is_inline)
-        self._builder.returned(place, found.output, is_error=found.is_error)
+    def _return(self, found: Returned) -> None:
+        self._open -= found.id is None and self._open > 0
+        self.events.append(found)
 
-    def _next(self, found: Return) -> str | None:
-        """The first waiting call without an id, of the same name where one is given."""
-        wanted = clean_name(found.name)
-        waiting = self._unnamed if found.id is None or self._unnamed else []
-        same = [one for one in waiting if not wanted or self._waiting[one] == wanted]
-        if found.id is None and not waiting and len(self._waiting) == 1:
-            return next(iter(self._waiting))
-        return same[0] if same else None
-
-    def _say(self, text: str, role: Role | None) -> None:
+    def _say(self, text: str, role: words.Role | None) -> None:
         if self._is_aside and role in ("user", "agent"):
             self._tagged(text)
             return
         if role == "user":
             if not self._tagged(text) and not _SURROUNDINGS.match(text):
-                self._builder.ask(text.removeprefix(_NEW_TASK))
+                self.events.append(Asked(text.removeprefix(_NEW_TASK)))
             return
         if role == "tool":
             self._tagged(text)
             return
-        if text.strip(" .!*\n").upper() in _OVER and self._builder.has_answer:
-            return
-        self.seen.unsigned += role is None
+        self.unsigned += role is None
         if calling := _CALLING.match(text):
             self.enter(decoded_value(text[calling.end() :].strip()), "agent", 3)
             return
@@ -322,22 +318,20 @@ class _Walk:
             return
         if any(tag in text for tag in CALL_TAGS):
             for made in written_calls(text):
-                self._call(Call(None, made.name, made.arguments))
+                self._call(Called(made.name, made.arguments))
             text = spoken(text)
-        if self._said and self._message and not text.startswith(self._said):
-            text = self._said + text  # the next part of the same message
         self._said = text
-        self._builder.say(text)
+        self.events.append(Said(text, id=self._message))
 
     def _tagged(self, text: str) -> bool:
         """A message that is what tools returned, written as words; whether it is one."""
         if observed := _OBSERVED.match(text):
-            self._return(Return(observed[1], "", text[observed.end() :], is_error=False))
+            self._return(Returned(text[observed.end() :], observed[1]))
             return True
-        if not self._unnamed or "<tool_response>" not in text:
+        if not self._open or "<tool_response>" not in text:
             return False
-        for part in tagged_returns(text, len(self._unnamed)):
-            self._return(Return(None, "", part, is_error=False))
+        for part in tagged_returns(text, self._open):
+            self._return(Returned(part))
         return True
 
 
@@ -347,7 +341,9 @@ def _stated(value: object) -> str | None:
         return None
     if len(value) == 1 and isinstance(only := next(iter(value.values())), str) and only.strip():
         return only
-    return next((text for name in _STATED if (text := plain_text(value.get(name))) is not None and text.strip()), None)
+    return next(
+        (text for name in words.STATED_KEYS if (text := plain_text(value.get(name))) is not None and text.strip()), None
+    )
 
 
 def _keeps_both(fields: Fields) -> bool:
@@ -368,10 +364,10 @@ def _lists_returns(fields: Fields) -> bool:
     return False
 
 
-def _side_by_side(fields: Fields) -> list[tuple[Call, object]]:
+def _side_by_side(fields: Fields) -> list[tuple[Called, object]]:
     """Calls in one list with their returns in another, of the same length and without ids of their own."""
-    listed = next((value for key in _CALL_LISTS if isinstance(value := fields.get(key), list) and value), None)
-    returned = next((value for key in _RETURN_LISTS if isinstance(value := fields.get(key), list) and value), None)
+    listed = next((value for key in words.CALL_LISTS if isinstance(value := fields.get(key), list) and value), None)
+    returned = next((value for key in words.RETURN_LISTS if isinstance(value := fields.get(key), list) and value), None)
     if listed is None or returned is None or len(listed) != len(returned):
         return []
     calls = [call_of(fields_of(one), "agent") if isinstance(one, Mapping) else None for one in listed]
@@ -399,10 +395,10 @@ def _is_text_part(part: object) -> bool:
         return True
     if not isinstance(part, Mapping):
         return False
-    return isinstance(part.get("text"), str) and kind_of_part(fields_of(part)) in (*_TEXT_KINDS, "")
+    return isinstance(part.get("text"), str) and kind_of_part(fields_of(part)) in (*words.TEXT_KINDS, "")
 
 
-def _joined(content: object, role: Role | None) -> str:
+def _joined(content: object, role: words.Role | None) -> str:
     if isinstance(content, list):
         content = [part for part in content if not (isinstance(part, Mapping) and part.get("thought") is True)]
     # What an agent says in parts is one text; what a user sends in parts are several.
@@ -411,11 +407,11 @@ def _joined(content: object, role: Role | None) -> str:
 
 def _in_order(fields: Fields) -> list[str]:
     """The keys as they are to be read: what was asked first, what came out last."""
-    keys = [key for key in fields if key not in _ASIDE or (key == "tools" and _were_used(fields[key]))]
+    keys = [key for key in fields if key not in words.ASIDE_KEYS or (key == "tools" and _were_used(fields[key]))]
     return [
-        *(key for key in keys if key in _FIRST),
-        *(key for key in keys if key not in _FIRST and key not in _LAST),
-        *(key for key in keys if key in _LAST),
+        *(key for key in keys if key in words.FIRST_KEYS),
+        *(key for key in keys if key not in words.FIRST_KEYS and key not in words.LAST_KEYS),
+        *(key for key in keys if key in words.LAST_KEYS),
     ]
 
 

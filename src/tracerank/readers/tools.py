@@ -1,38 +1,50 @@
-"""One call of an agent's tool: what it was named, what it was given, what came back, and which kind of call it is.
+"""Which calls are searches, which open pages, and what they are given: by the name of the tool and its arguments.
 
-Every chat-like format reduces to a list of these. A call is classified by a table of names, which a format may extend,
-and by the keys of its arguments. What a return says is read in ``returns.py``.
+The table of names can be extended by the user. A tool that no table has is known by the words of its name and by the
+keys of its arguments: ``lookupDocs``, ``kb.query`` and ``ask-archive``. One that writes, sends, counts or thinks is
+never research, whatever else its name says. What a call returned is read in ``calls/returns.py``.
 """
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from typing import Any, Literal, NamedTuple
 
 from tracerank.answers.text_keys import trimmed
+from tracerank.pools.urls import canonical_url
+from tracerank.readers import vocabulary as words
 from tracerank.readers.calls.results import Result
-from tracerank.readers.calls.tool_words import addresses_in, asked_in, is_never_research, kind_by_words
 from tracerank.readers.files.loose_json import NOT_JSON, load_after, load_json, load_loosely
 from tracerank.readers.values import encodable, plain_text
 
 CallKind = Literal["search", "open", "find", "other"]
 _KINDS: tuple[CallKind, ...] = ("search", "open", "find", "other")
-_LONGEST_NAME = 200
+_MAX_NAME = 200
 _GLUED_JSON = re.compile(r"(?<=[a-z0-9])json\Z")
 _SEPARATORS = re.compile(r"[\s-]+")
 _HUMP = re.compile(r"(?<=[a-z0-9])[A-Z]")
 _LAST_PART = re.compile(r"[^.:/]*\Z")
+_WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
+_ADDRESSED = ("http://", "https://", "www.")
+_KNOWN_ARGUMENTS = frozenset(
+    (*words.QUERY_ARGUMENTS, *words.URL_ARGUMENTS, *words.DOCUMENT_ARGUMENTS, "pattern", "id", "answer")
+)
 
 
 @dataclass(frozen=True, slots=True)
 class ToolNames:
     """Clean tool names by what the tool does; a trailing ``*`` stands for any rest."""
 
-    search: frozenset[str] = frozenset()
-    open: frozenset[str] = frozenset()
-    find: frozenset[str] = frozenset()
-    other: frozenset[str] = frozenset()
-    """Never a search, whatever the arguments are called."""
+    search: frozenset[str] = words.SEARCH_TOOLS
+    open: frozenset[str] = words.OPEN_TOOLS
+    find: frozenset[str] = words.FIND_TOOLS
+    other: frozenset[str] = words.OTHER_TOOLS
+    """Never research, whatever the arguments are called."""
+    arguments: tuple[tuple[str, str], ...] = ()
+    """Clean names with the argument that is the query, the address or the pattern."""
 
     def extended(
         self, search: Iterable[str] = (), open: Iterable[str] = (), find: Iterable[str] = (), other: Iterable[str] = ()
@@ -44,11 +56,7 @@ class ToolNames:
 
     def kind(self, name: object) -> CallKind | None:
         """What the tool of this name does, as logged or clean; None: the name is not in the table."""
-        clean = clean_name(name)
-        last = _LAST_PART.search(clean)
-        # ``browser.search``, ``mcp__tavily__search``, ``server/tool``: the whole name first, then its last part.
-        parts = (clean, last[0] if last else "", clean.rpartition("__")[2], clean.removeprefix("browser_"))
-        return next((kind for part in parts if part and (kind := self._row(part)) is not None), None)
+        return _kind(self, name) if isinstance(name, str) else None
 
     def _row(self, name: str) -> CallKind | None:
         for kind in _KINDS:
@@ -60,51 +68,42 @@ class ToolNames:
         return None
 
 
+@lru_cache(maxsize=4096)
+def _kind(names: ToolNames, name: str) -> CallKind | None:
+    clean = clean_name(name)
+    last = _LAST_PART.search(clean)
+    # ``browser.search``, ``mcp__tavily__search``, ``server/tool``: the whole name first, then its last part.
+    parts = (clean, last[0] if last else "", clean.rpartition("__")[2], clean.removeprefix("browser_"))
+    return next((kind for part in parts if part and (kind := names._row(part)) is not None), None)
+
+
 def clean_name(name: object) -> str:
     """A tool's name in lower case, without harmony tokens, ``functions.`` and a glued ``json``."""
     if not isinstance(name, str):
         return ""
-    bare = name[:_LONGEST_NAME].partition("<|")[0].strip().lower().removeprefix("functions.")
+    bare = name[:_MAX_NAME].partition("<|")[0].strip().lower().removeprefix("functions.")
     # Agents spell the same tool web-search, Web Search and web_search.
     return _GLUED_JSON.sub("", _SEPARATORS.sub("_", bare))
 
 
-def _names(*rows: str) -> frozenset[str]:
-    return frozenset(name for row in rows for name in row.split())
-
-
-TOOL_NAMES = ToolNames(
-    search=_names(
-        "search web_search websearch search_web internet_search google google_search search_google bing bing_search",
-        "duckduckgo* ddg_search search_bcp local_search wiki_search wikipedia wikipedia_search search_wikipedia",
-        "search_query retrieve retrieval retriever retrieve_documents local_knowledge_base_retrieval knowledge_search",
-        "file_search paper_search search_papers pubmed_search arxiv arxiv_search google_scholar google_scholar_search",
-        "scholar_search news_search serper* serpapi* tavily* brave brave_* exa exa_* searxng* you_search jina_search",
-        "web_search_preview web_search_call firecrawl_search search_documents search_docs search_corpus search_index",
-        "search_passages search_articles search_engine search_knowledge_base search_kb kb_search query_kb",
-        "query_knowledge_base query_documents query_index query_corpus knowledge_base knowledge_base_search rag rag_*",
-        "vector_search vector_store* semantic_search hybrid_search dense_search bm25* get_passages get_documents",
-        "get_relevant_documents retrieve_passages retrieve_context retrieve_docs document_search passage_search wiki",
-        "search_agent web_search_agent conductresearch conduct_research",
-    ),
-    open=_names(
-        "open open_page open_url visit visit_page visit_webpage visit_url visit_website fetch fetch_url fetch_page",
-        "fetch_webpage fetch_content web_fetch webfetch get_document get_document_bcp get_page get_content get_webpage",
-        "get_contents read_page read_url read_webpage read_document load_page load_url crawl* scrape* browse",
-        "browse_page browse_url go_to_url goto navigate click click_link page_down page_up extract extract_content",
-        "extract_page tavily_extract tavily_crawl exa_get_contents exa_contents exa_crawl* jina_read* url_context",
-        "firecrawl_scrape* serper_scrape* wikipedia_page get_wikipedia_page",
-    ),
-    find=_names("find find_in_page find_on_page find_in_document search_in_page page_find"),
-    other=_names(
-        "python* shell* bash* terminal* code_interpreter execute* run_code run_python jupyter* calculator calculate",
-        "think plan memory* todo* write_* edit_* create_* delete_* update_* image_generation sql* run_sql* send_*",
-        "final_answer final_result submit submit_answer provide_answer finish answer ask_user ask_human",
-        "structuredoutput structured_output",
-        "image_search search_image* video_search",
-    ),
-)
+TOOL_NAMES = ToolNames()
 """The names that the known agents use."""
+_names_in_use: ContextVar[ToolNames] = ContextVar("tool names", default=TOOL_NAMES)
+
+
+def names_in_use() -> ToolNames:
+    """The table, with what the user says about tools of his own."""
+    return _names_in_use.get()
+
+
+@contextmanager
+def using(names: ToolNames) -> Iterator[None]:
+    """Records that are read inside are read with this table."""
+    token = _names_in_use.set(names)
+    try:
+        yield
+    finally:
+        _names_in_use.reset(token)
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,48 +126,14 @@ class ToolCall:
     """None: by name and arguments."""
 
 
-_QUERY_KEYS = ("query", "queries", "q", "user_query", "search_query", "search_queries", "query_list")
-# Enough to read the query of a tool that is known to search, too vague to call a tool a search.
-_LOOSE_QUERY_KEYS = (
-    *("keyword", "keywords", "search_term", "search_terms", "term", "terms", "question", "topic", "entity", "title"),
-    *("text", "input", "__arg1", "arg", "content", "action_input", "prompt", "research_topic", "task"),
-)
-_URL_KEYS = ("url", "urls", "link", "links", "href", "page_url", "webpage_url", "website", "uri")
-_DOCUMENT_KEYS = ("docid", "doc_id", "docids", "doc_ids", "document_id", "document_ids")
-# Of a tool that is known to open pages; anything else may have an id, too.
-_LOOSE_TARGET_KEYS = (
-    "id",
-    "ids",
-    "page",
-    "title",
-    "path",
-    "source",
-    "target",
-    "input",
-    "__arg1",
-    "arg",
-    "action_input",
-)
-_KNOWN_KEYS = frozenset((*_QUERY_KEYS, *_URL_KEYS, *_DOCUMENT_KEYS, "pattern", "id", "answer"))
-
-_SUBMISSIONS = frozenset(
-    (
-        *("final_answer", "finish", "submit", "submit_answer", "answer", "provide_answer"),
-        *("final_result", "structuredoutput", "structured_output"),
-    )
-)
-_OWN_FIELDS = ("answer", "final_answer")
-_ANSWER_KEYS = ("answer", "final_answer", "response", "result", "output", "text", "input", "__arg1", "action_input")
-
-
-def kind_of_call(name: object, arguments: Mapping[str, Any], names: ToolNames = TOOL_NAMES) -> CallKind:
+def kind_of_call(name: object, arguments: Mapping[str, Any], names: ToolNames | None = None) -> CallKind:
     """What a call does, by the name of its tool and, where that leaves room, by the keys of its arguments."""
-    known = names.kind(name)
+    known = (names or names_in_use()).kind(name)
     if known == "other":
         return "other"
     arguments = _plainly_keyed(arguments)
-    has_query = any(key in arguments for key in _QUERY_KEYS)
-    has_target = any(key in arguments for key in (*_URL_KEYS, *_DOCUMENT_KEYS))
+    has_query = any(key in arguments for key in words.QUERY_ARGUMENTS)
+    has_target = any(key in arguments for key in (*words.URL_ARGUMENTS, *words.DOCUMENT_ARGUMENTS))
     if known is None:
         if _hands_in(name, arguments):
             return "other"
@@ -183,11 +148,11 @@ def kind_of_call(name: object, arguments: Mapping[str, Any], names: ToolNames = 
     return known
 
 
-def is_underway(name: object, arguments: Mapping[str, Any], names: ToolNames = TOOL_NAMES) -> bool:
+def is_underway(name: object, arguments: Mapping[str, Any], names: ToolNames | None = None) -> bool:
     """Whether words before the call are a plan and no answer: it is research, or may be for all that is known of it."""
     if kind_of_call(name, arguments, names) != "other":
         return True
-    is_unknown = isinstance(name, str) and names.kind(name) is None and not is_never_research(name)
+    is_unknown = isinstance(name, str) and (names or names_in_use()).kind(name) is None and not is_never_research(name)
     return is_unknown and not _hands_in(name, arguments)
 
 
@@ -215,10 +180,10 @@ def parse_arguments(raw: object) -> dict[str, Any]:
 def _arguments_of_text(text: str) -> dict[str, Any]:
     bare = text.partition("<|")[0].strip()
     found = load_loosely(bare)
-    if not found.keys() & _KNOWN_KEYS:
-        found = load_after(bare, _KNOWN_KEYS) or found
+    if not found.keys() & _KNOWN_ARGUMENTS:
+        found = load_after(bare, _KNOWN_ARGUMENTS) or found
     # Plain text may hold a colon or an equals sign; only brackets show that an object was meant.
-    if found and (bare[:1] in "{[(" or found.keys() & _KNOWN_KEYS):
+    if found and (bare[:1] in "{[(" or found.keys() & _KNOWN_ARGUMENTS):
         return found
     return {"input": bare} if bare and bare[0] not in "{[" else {}
 
@@ -226,7 +191,11 @@ def _arguments_of_text(text: str) -> dict[str, Any]:
 def queries_of(arguments: Mapping[str, Any]) -> tuple[str, ...]:
     """What a search call asked for; several for a batch, empty when it is not logged."""
     arguments = _plainly_keyed(arguments)
-    return _texts(arguments, _QUERY_KEYS) or _texts(arguments, _LOOSE_QUERY_KEYS) or _listed(asked_in(arguments))
+    return (
+        _texts(arguments, words.QUERY_ARGUMENTS)
+        or _texts(arguments, words.LOOSE_QUERY_ARGUMENTS)
+        or _listed(asked_in(arguments))
+    )
 
 
 class Target(NamedTuple):
@@ -241,18 +210,20 @@ class Target(NamedTuple):
 def targets_of(arguments: Mapping[str, Any]) -> tuple[Target, ...]:
     """The pages or documents that an open or find call names; empty: the page at hand."""
     arguments = _plainly_keyed(arguments)
-    for keys, is_document_id in ((_URL_KEYS, False), (_DOCUMENT_KEYS, True)):
+    for keys, is_document_id in ((words.URL_ARGUMENTS, False), (words.DOCUMENT_ARGUMENTS, True)):
         found = _texts(arguments, keys)
         if found:
             return tuple(Target(value, is_document_id) for value in found)
-    return tuple(Target(value, False) for value in addresses_in(arguments) or _texts(arguments, _LOOSE_TARGET_KEYS))
+    return tuple(
+        Target(value, False) for value in addresses_in(arguments) or _texts(arguments, words.LOOSE_TARGET_ARGUMENTS)
+    )
 
 
 def submitted_answer(call: ToolCall) -> str | None:
     """The answer that the call hands in; None when it is another kind of call."""
-    if clean_name(call.name) not in _SUBMISSIONS and not _hands_in(call.name, call.arguments):
+    if clean_name(call.name) not in words.SUBMIT_TOOLS and not _hands_in(call.name, call.arguments):
         return None
-    for key in _ANSWER_KEYS:
+    for key in words.ANSWER_ARGUMENTS:
         value = call.arguments.get(key)
         text = plain_text(value)
         if text is None:
@@ -266,10 +237,10 @@ def submitted_answer(call: ToolCall) -> str | None:
 
 def _hands_in(name: object, given: Mapping[str, Any]) -> bool:
     """Whether a tool that nobody knows is the form in which an SDK wants the answer: it has a field for it."""
-    if not isinstance(name, str) or not any(plain_text(given.get(key)) for key in _OWN_FIELDS):
+    if not isinstance(name, str) or not any(plain_text(given.get(key)) for key in words.OWN_ANSWER_ARGUMENTS):
         return False
-    is_other = any(key in given for key in (*_QUERY_KEYS, *_URL_KEYS, "question"))
-    return not is_other and TOOL_NAMES.kind(name) is None and not is_never_research(name)
+    is_other = any(key in given for key in (*words.QUERY_ARGUMENTS, *words.URL_ARGUMENTS, "question"))
+    return not is_other and names_in_use().kind(name) is None and not is_never_research(name)
 
 
 def _plainly_keyed(arguments: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -295,8 +266,63 @@ def _listed(value: object) -> tuple[str, ...]:
     texts: list[str] = []
     for item in value if isinstance(value, list | tuple) else (value,):
         if isinstance(item, Mapping):
-            item = next((item[key] for key in (*_QUERY_KEYS, *_URL_KEYS) if key in item), None)
+            item = next((item[key] for key in (*words.QUERY_ARGUMENTS, *words.URL_ARGUMENTS) if key in item), None)
         text = plain_text(item)
         if text is not None and text.strip():
             texts.append(encodable(text.strip()))
     return tuple(texts)
+
+
+# ---- tools of unknown names
+
+
+@lru_cache(maxsize=4096)
+def words_of(name: str) -> frozenset[str]:
+    """The words of a name in any spelling, in lower case."""
+    return frozenset(word.lower() for word in _WORD.findall(name[:_MAX_NAME]))
+
+
+def is_never_research(name: str) -> bool:
+    """Whether a tool's name says that it writes, sends, counts or thinks."""
+    spoken = words_of(name)
+    return bool(spoken & words.NEVER_WORDS) or (bool(spoken & words.SELDOM_WORDS) and not spoken & words.SEARCH_WORDS)
+
+
+def kind_by_words(name: str, arguments: Mapping[str, Any]) -> Literal["search", "open", "other"]:
+    """What a tool does, by the words of its name and by whether it is given words or an address."""
+    spoken = words_of(name)
+    if is_never_research(name):
+        return "other"
+    if addresses_in(arguments):
+        return "open"
+    if not any(_is_words(value) for value in arguments.values()):
+        return "other"
+    if spoken & words.OPEN_WORDS and spoken & words.PAGE_WORDS:
+        return "open"
+    return "search" if spoken & (words.SEARCH_WORDS | words.SOURCE_WORDS) or {"look", "up"} <= spoken else "other"
+
+
+def addresses_in(arguments: Mapping[str, Any]) -> tuple[str, ...]:
+    """The arguments that are web addresses, whatever they are called."""
+    given = (one for value in arguments.values() for one in (value if isinstance(value, list) else (value,)))
+    return tuple(one for one in given if _is_address(one))
+
+
+def asked_in(arguments: Mapping[str, Any]) -> object:
+    """The argument that says what to look for: by the words of its key, else the only one in words; None: unclear."""
+    spoken = {key: value for key, value in arguments.items() if _is_words(value)}
+    named = [value for key, value in spoken.items() if words_of(key) & words.ASK_WORDS]
+    if len(named) == 1 or len(spoken) == 1:
+        return (named or list(spoken.values()))[0]
+    long = [value for value in named or spoken.values() if isinstance(value, list) or " " in value.strip()]
+    return long[0] if len(long) == 1 else None
+
+
+def _is_words(value: object) -> bool:
+    if isinstance(value, list):
+        return bool(value) and all(_is_words(one) for one in value)
+    return isinstance(value, str) and bool(value.strip()) and not _is_address(value)
+
+
+def _is_address(value: object) -> bool:
+    return isinstance(value, str) and value.startswith(_ADDRESSED) and canonical_url(value.strip()) is not None

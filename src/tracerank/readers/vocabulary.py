@@ -1,0 +1,173 @@
+"""The words that logs are written in: roles, keys, types and states of messages, and the names of tools.
+
+Keys, roles and types are compared in plain form: lower case without dashes, underscores and blanks, so that
+``toolCallId``, ``tool-call-id`` and ``tool_call_id`` are one. Names of tools are compared as ``tools.clean_name`` gives
+them; a trailing ``*`` stands for any rest.
+"""
+
+from collections.abc import Mapping
+from typing import Literal
+
+Role = Literal["user", "agent", "tool", "system", "hidden"]
+
+
+def _words(*rows: str) -> frozenset[str]:
+    return frozenset(word for row in rows for word in row.split())
+
+
+def _listed(*rows: str) -> tuple[str, ...]:
+    return tuple(word for row in rows for word in row.split())
+
+
+# ---- who speaks
+
+ROLE_KEYS = _listed("role partkind type kind author source from sender")
+SPEAKER_KEYS = _listed("author source sender")
+ROLES: Mapping[str, Role] = {
+    **dict.fromkeys(_listed("user human userprompt humanmessage usermessage humanmessagechunk"), "user"),
+    **dict.fromkeys(_listed("assistant ai model gpt agent bot aimessage aimessagechunk assistantmessage"), "agent"),
+    **dict.fromkeys(_listed("agentmessage chatbot modelresponse"), "agent"),
+    **dict.fromkeys(_listed("tool function observation ipython toolmessage environment"), "tool"),
+    **dict.fromkeys(_listed("system developer systemprompt systemmessage instructions"), "system"),
+    **dict.fromkeys(_listed("reasoning thinking thought redactedthinking toolcallsummarymessage"), "hidden"),
+    **dict.fromkeys(_listed("memoryqueryevent thoughtevent reasoningmessage streamingchunkevent"), "hidden"),
+}
+
+# ---- what an object is
+
+KIND_KEYS = _listed("partkind type kind blocktype")
+TEXT_KINDS = _listed("text outputtext inputtext message")
+CALL_KINDS = _words(
+    "toolcall tooluse functioncall servertooluse mcptooluse customtoolcall mcptoolcall mcpcall dynamictool",
+    "toolinvocation servertoolcall tool",
+)
+HOSTED_KINDS = _words("websearch websearchcall websearchend")
+RETURN_KINDS = _words(
+    "toolresult toolreturn functioncalloutput customtoolcalloutput toolresponse toolmessage functionresponse",
+    "functionexecutionresult retryprompt toolerror mcptoolresult tool",
+)
+ERROR_KINDS = _words("retryprompt toolerror errortext errorjson executiondenied")
+ERROR_STATES = _words("error failed failure outputerror")
+ERROR_FLAGS = _listed("iserror toolcallerror haserror")
+PASSING_ENDS = ("delta", "chunkevent")
+"""How kinds end of pieces whose whole is logged as well."""
+PIECES = _words("textdelta runcontent")
+"""Pieces of words whose whole may not be logged."""
+ENDS_OF_PIECES = _words("textend runcontentcompleted runcompleted")
+
+# ---- calls and returns
+
+NAME_KEYS = _listed("toolname functionname name tool function action recipientname")
+ARGUMENT_KEYS = _listed(
+    "arguments args toolargs toolkwargs toolinput actioninput functionargs input kwargs parameters params rawinput"
+)
+LOOSE_ARGUMENT_KEYS = _words("input kwargs parameters params")
+"""Keys that spans and settings have, too."""
+OUTPUT_KEYS = _listed(
+    "output result response observation observations toolresult tooloutput toolresponse returnvalue content value",
+    "outputs blocks",
+)
+INLINE_KEYS = _listed("output result observation observations toolresult tooloutput toolresponse")
+"""Where a call keeps its own return; ``content`` and ``response`` beside a call are words."""
+ID_KEYS = _listed("toolcallid callid tooluseid toolid functioncallid sourcecallid")
+WRAPPED_CALLS = _listed("function functioncall toolcall tooluse custom toolinvocation action")
+WRAPPED_RETURNS = _listed("toolresult functionresponse toolcallresult toolresponse functionresult")
+CALL_LISTS = _listed("toolcalls calls functioncalls toolinvocations actions")
+RETURN_LISTS = _listed("tooloutputs toolresults toolresponses observations outputs results returns")
+BARE_PART = _words("id name input type")
+"""All that a call has where a part of a message does not say its kind."""
+
+# ---- where things stand in a record
+
+WORD_KEYS = _listed("content text message value parts blocks")
+ASIDE_KEYS = _words(
+    "usage metadata meta tools tooldefinitions reasoning thinking thought thoughts reasoningcontent config settings",
+    "modelsettings annotations citations tokenusage logprobs providermetadata responseformat instructions auto_judge",
+    "autojudge judge scores gold toolfailures systemprompt tooluseresult availabletools toolspecs warnings request",
+    "sources labels groundingmetadata",
+)
+"""What stands beside the transcript or is not said aloud."""
+FIRST_KEYS = _words("prompt input inputs question task userprompt")
+LAST_KEYS = _words("output response finaloutput result")
+ENCODED_KEYS = _words("toolcalls toolcall functioncall messages events steps payload trajectory history")
+"""Fields that tables keep as JSON."""
+STRUCTURED_KEYS = _listed("structuredresponse structuredoutput")
+"""Where a run keeps its answer as an object."""
+STATED_KEYS = ("answer", "final_answer", "finalAnswer", "exact_answer", "short_answer")
+"""Its fields that are the answer."""
+
+# ---- tools
+
+SEARCH_TOOLS = _words(
+    "search web_search websearch search_web internet_search google google_search search_google bing bing_search",
+    "duckduckgo* ddg_search search_bcp local_search wiki_search wikipedia wikipedia_search search_wikipedia",
+    "search_query retrieve retrieval retriever retrieve_documents local_knowledge_base_retrieval knowledge_search",
+    "file_search paper_search search_papers pubmed_search arxiv arxiv_search google_scholar google_scholar_search",
+    "scholar_search news_search serper* serpapi* tavily* brave brave_* exa exa_* searxng* you_search jina_search",
+    "web_search_preview web_search_call firecrawl_search search_documents search_docs search_corpus search_index",
+    "search_passages search_articles search_engine search_knowledge_base search_kb kb_search query_kb",
+    "query_knowledge_base query_documents query_index query_corpus knowledge_base knowledge_base_search rag rag_*",
+    "vector_search vector_store* semantic_search hybrid_search dense_search bm25* get_passages get_documents",
+    "get_relevant_documents retrieve_passages retrieve_context retrieve_docs document_search passage_search wiki",
+    "search_agent web_search_agent conductresearch conduct_research",
+)
+OPEN_TOOLS = _words(
+    "open open_page open_url visit visit_page visit_webpage visit_url visit_website fetch fetch_url fetch_page",
+    "fetch_webpage fetch_content web_fetch webfetch get_document get_document_bcp get_page get_content get_webpage",
+    "get_contents read_page read_url read_webpage read_document load_page load_url crawl* scrape* browse browse_page",
+    "browse_url go_to_url goto navigate click click_link page_down page_up extract extract_content extract_page",
+    "tavily_extract tavily_crawl exa_get_contents exa_contents exa_crawl* jina_read* url_context firecrawl_scrape*",
+    "serper_scrape* wikipedia_page get_wikipedia_page",
+)
+FIND_TOOLS = _words("find find_in_page find_on_page find_in_document search_in_page page_find")
+SUBMIT_TOOLS = _words(
+    "final_answer finish submit submit_answer answer provide_answer final_result structuredoutput structured_output"
+)
+OTHER_TOOLS = SUBMIT_TOOLS | _words(
+    "python* shell* bash* terminal* code_interpreter execute* run_code run_python jupyter* calculator calculate think",
+    "plan memory* todo* write_* edit_* create_* delete_* update_* image_generation sql* run_sql* send_* ask_user",
+    "ask_human image_search search_image* video_search",
+)
+
+# Words of a tool's name that no table has.
+NEVER_WORDS = _words(
+    "append calc calculate calculator click code create delete edit email handoff insert install python remember",
+    "remove rename save screenshot send shell sql submit summarise summarize think todo transfer update upload write",
+)
+SELDOM_WORDS = _words(
+    "add assign book buy cancel compile compute count delegate execute finish message modify move order pay plan post",
+    "press purchase reply run schedule scroll sell set sleep store translate type validate verify wait",
+)
+"""Never research either, unless the name says that it searches, too."""
+SEARCH_WORDS = _words(
+    "search searcher searching lookup query queries retrieve retriever retrieval google bing duckduckgo ddg tavily",
+    "serper serp serpapi exa brave searxng perplexity wikipedia wiki arxiv pubmed rag",
+)
+SOURCE_WORDS = _words(
+    "archive archives article articles catalog catalogue corpus database doc docs document documents encyclopedia",
+    "facts index internet kb knowledge knowledgebase library literature news papers passages scholar sources web",
+    "context",
+)
+"""What a tool may look into, if it is given words and no address."""
+OPEN_WORDS = _words("open read fetch get load visit view browse download scrape crawl extract show")
+PAGE_WORDS = _words("page pages url link article document doc webpage website site entry wiki wikipedia")
+ASK_WORDS = _words(
+    "query queries question questions search term terms phrase keyword keywords topic subject text claim request",
+    "inquiry prompt q entity statement input",
+)
+"""Words of an argument that says what to look for."""
+
+# Arguments, as they are written in snake case.
+QUERY_ARGUMENTS = _listed("query queries q user_query search_query search_queries query_list")
+LOOSE_QUERY_ARGUMENTS = _listed(
+    "keyword keywords search_term search_terms term terms question topic entity title text input __arg1 arg content",
+    "action_input prompt research_topic task",
+)
+"""Enough to read the query of a tool that is known to search, too vague to call a tool a search."""
+URL_ARGUMENTS = _listed("url urls link links href page_url webpage_url website uri")
+DOCUMENT_ARGUMENTS = _listed("docid doc_id docids doc_ids document_id document_ids")
+LOOSE_TARGET_ARGUMENTS = _listed("id ids page title path source target input __arg1 arg action_input")
+"""Of a tool that is known to open pages; anything else may have an id, too."""
+ANSWER_ARGUMENTS = _listed("answer final_answer response result output text input __arg1 action_input")
+OWN_ANSWER_ARGUMENTS = ("answer", "final_answer")
+"""Those that make an unknown tool the form in which an SDK wants the answer."""

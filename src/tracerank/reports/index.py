@@ -1,0 +1,67 @@
+"""Sentences by their words: those that share most with a statement, in time that grows with the length of the texts."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from math import log
+
+from tracerank.reports.statements import Report, Sentence, Statement
+
+MAX_VISITS = 100
+"""Sentences that are looked at for one statement and text, those with the statement's rarest words first."""
+MAX_VISITS_IN_ALL = 2000
+MAX_READ = 4
+"""Of these, how many of each text are compared word by word."""
+MIN_WEIGHT = 0.05
+
+
+class SentenceIndex:
+    """All sentences of some texts; equal ones of a text once."""
+
+    def __init__(self, texts: Sequence[Report], topic: frozenset[str]) -> None:
+        distinct: dict[tuple[int, frozenset[str]], Sentence] = {}
+        for number, text in enumerate(texts):
+            for sentence in text.sentences:
+                distinct.setdefault((number, sentence.tokens), sentence)
+        self.owners = [number for number, _ in distinct]
+        self.sentences = list(distinct.values())
+        self._visits = min(MAX_VISITS * max(1, len(texts) - 1), MAX_VISITS_IN_ALL)
+        self._holding: dict[str, list[int]] = {}
+        for index, sentence in enumerate(self.sentences):
+            for token in sentence.tokens:
+                self._holding.setdefault(token, []).append(index)
+        count = len(self.sentences) + 1
+        self.weights: Mapping[str, float] = {
+            token: 0.0 if token in topic else max(MIN_WEIGHT, log(count / (len(held) + 0.5)))
+            for token, held in self._holding.items()
+        }
+        """Token to its rarity among the sentences; words of the prompt weigh nothing."""
+
+    def weights_of(self, statement: Statement) -> dict[str, float]:
+        """The tokens of a statement of one of the texts with their weights."""
+        return {token: self.weights[token] for token in statement.tokens}
+
+    def nearest(self, weights: Mapping[str, float], owner: int | None = None) -> list[int]:
+        """Indices of the sentences, none of them the owner's, that share most; the likeliest first."""
+        held: Counter[int] = Counter()
+        visits = self._visits
+        for token in sorted(weights, key=lambda token: (-weights[token], token)):
+            weight = weights[token]
+            if not weight or not visits:
+                break
+            postings = self._holding.get(token, ())[:visits]
+            visits -= len(postings)
+            for index in postings:
+                held[index] += weight  # type: ignore[assignment]
+        read: Counter[int | None] = Counter({owner: MAX_READ})
+        found = []
+        for index in sorted(held, key=lambda index: (-held[index], index)):
+            if read[self.owners[index]] < MAX_READ:
+                read[self.owners[index]] += 1
+                found.append(index)
+        return found
+
+
+def share(weights: Mapping[str, float], held: frozenset[str]) -> float:
+    """The part of the weights whose tokens are held."""
+    total = sum(weights.values())
+    return sum(weight for token, weight in weights.items() if token in held) / total if total else 0.0

@@ -1,0 +1,122 @@
+"""How far each statement of a report stands in the others, and where another one gives another value.
+
+A statement stands in a report when one of its sentences holds most of the statement's words, weighed by how rare they
+are in the pool, and its values. A report contests it that says most of the words around a value with other values of
+the same kind, and nowhere the same ones. A value that is more exact, rounded or within a bound is no other value.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from tracerank.reports.index import SentenceIndex, share
+from tracerank.reports.sentences import Span
+from tracerank.reports.statements import Report, Sentence, Statement
+from tracerank.reports.values import Value, agree, read_words
+
+STANDS = 0.6
+"""Share of a statement's words, by weight, that a sentence of another report must hold."""
+STANDS_ANYWAY = 0.85
+"""The same where its values are not all there."""
+MAX_VALUES = 12
+"""A clause with more values is a table or a listing: its values are only looked for as they are."""
+SAME_FRAME = 0.5
+"""Share of the words around a value that another report must use with another value."""
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """A statement of one report found in a sentence of another."""
+
+    report: int
+    sentence: Span
+    share: float
+
+
+@dataclass(frozen=True, slots=True)
+class Conflict:
+    """Another report says the same with another value."""
+
+    report: int
+    sentence: Span
+    here: tuple[Value, ...]
+    there: tuple[Value, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Support:
+    """What the other reports say to one statement."""
+
+    matches: tuple[Match, ...] = ()
+    conflicts: tuple[Conflict, ...] = ()
+    score: float = 0.0
+    """Mean over the other reports of how much of the statement their best sentence holds; 0 where one contests it."""
+
+
+class PoolSupport:
+    """The reports of a pool, ready to be asked for what each says to a statement of another."""
+
+    def __init__(self, prompt: str, reports: Sequence[Report]) -> None:
+        self.topic = frozenset(read_words(prompt).content)
+        self.index = SentenceIndex(reports, self.topic)
+        self._others = max(1, len(reports) - 1)
+        self._known: dict[tuple[int, frozenset[str], tuple[Value, ...], bool], Support] = {}
+
+    def of(self, owner: int, statement: Statement) -> Support:
+        """What the others say to a statement of the report ``owner``."""
+        key = (owner, statement.words, statement.values, statement.is_negative)
+        if key not in self._known:
+            self._known[key] = self._support(owner, statement)
+        return self._known[key]
+
+    def _support(self, owner: int, statement: Statement) -> Support:
+        weights = self.index.weights_of(statement)
+        frame = {word: weights[word] for word in statement.words}
+        best: dict[int, tuple[float, int]] = {}
+        agreeing: set[int] = set()
+        conflicts: dict[int, Conflict] = {}
+        for index in self.index.nearest(weights, owner):
+            other, sentence = self.index.owners[index], self.index.sentences[index]
+            best[other] = max(best.get(other, (0.0, 0)), (share(weights, sentence.tokens), -index))
+            if statement.values and share(frame, sentence.tokens) >= SAME_FRAME:
+                if has_values(sentence, statement):
+                    agreeing.add(other)
+                elif other not in conflicts and (found := _conflict(statement, frame, sentence)) is not None:
+                    conflicts[other] = Conflict(other, *found)
+        contested = {other: found for other, found in sorted(conflicts.items()) if other not in agreeing}
+        matches = tuple(
+            Match(other, self.index.sentences[-index].span, held)
+            for other, (held, index) in sorted(best.items())
+            if stands(held, not statement.values or other in agreeing) and other not in contested
+        )
+        score = sum(held for other, (held, _) in best.items() if other not in contested) / self._others
+        return Support(matches, tuple(contested.values()), score)
+
+
+def stands(held: float, has_all_values: bool) -> bool:
+    """Whether a text that holds a share of a statement's words says it."""
+    return held >= STANDS_ANYWAY or (held >= STANDS and has_all_values)
+
+
+def has_values(sentence: Sentence, statement: Statement) -> bool:
+    """Whether each value of the statement agrees with one of the sentence."""
+    if len(statement.values) > MAX_VALUES:
+        return all(value.token in sentence.tokens for value in statement.values)
+    there = [value for each in sentence.statements for value in each.values[:MAX_VALUES]]
+    return all(value.token in sentence.tokens or agree(value, there) for value in statement.values)
+
+
+def _conflict(
+    statement: Statement, frame: dict[str, float], sentence: Sentence
+) -> tuple[Span, tuple[Value, ...], tuple[Value, ...]] | None:
+    """A clause with the same words and, of one kind, other values: where, the values here, and those there."""
+    if len(statement.values) > MAX_VALUES:
+        return None
+    for each in sentence.statements:
+        if not 0 < len(each.values) <= MAX_VALUES or share(frame, each.words) < SAME_FRAME:
+            continue
+        for kind in dict.fromkeys(value.kind for value in statement.values):
+            here = tuple(value for value in statement.values if value.kind == kind)
+            there = tuple(value for value in each.values if value.kind == kind)
+            if there and not any(agree(value, there) for value in here):
+                return each.span, here, there
+    return None

@@ -1,0 +1,146 @@
+"""The one seam to ``answers/``: the words, numbers and dates of a text, and which of them contradict each other."""
+
+from collections.abc import Iterable, Sequence
+from functools import lru_cache
+from typing import NamedTuple
+
+from tracerank.answers.english import MONTHS, NEGATIONS, words
+from tracerank.answers.lazy_patterns import lazy_pattern
+from tracerank.answers.meaning.values import is_value, likeness, tokens
+from tracerank.answers.meaning.words import STOP
+from tracerank.answers.numbers import UNITS
+from tracerank.answers.scripts import has_unspaced
+from tracerank.answers.text_keys import fold, without_accents
+
+DATE, NUMBER = "date", "number"
+_SIGNS = frozenset("%$£€")
+_BOUNDS = {
+    **dict.fromkeys(("over", "more than", "at least", "above", "exceeding", "exceeds", "exceeded", "beyond"), ">"),
+    **dict.fromkeys(("under", "less than", "fewer than", "at most", "below", "up to", "nearly", "almost"), "<"),
+    **dict.fromkeys(("about", "around", "approximately", "roughly", "some", "circa", "ca", "estimated"), "~"),
+}
+NEARLY = 0.1
+"""Share by which an estimate may be off."""
+_MONTH = rf"(?:{'|'.join(month.title() for month in MONTHS)}|(?:Jan|Feb|Mar|Apr|Jun|Jul|Aug|Sept?|Oct|Nov|Dec)\.?)"
+_WRITTEN = lazy_pattern(
+    rf"{_MONTH}\s+\d{{1,2}}(?:st|nd|rd|th)?(?:,?\s+\d{{4}})?\b|\d{{1,2}}(?:st|nd|rd|th)?\s+(?:of\s+)?{_MONTH}(?:,?\s+\d{{4}})?\b"
+    rf"|{_MONTH}\s+\d{{4}}\b|(?:[$£€]\s?)?\d+(?:[,./-]\d+)*(?:\s?%|\s+(?:hundred|thousand|million|billion|trillion|percent)\b)?"
+)
+_WORD = lazy_pattern(r"[0-9][0-9,]*(?:\.[0-9]+)?|[^\W\d_]+")
+_EMPTY = (
+    STOP
+    | _SIGNS
+    | frozenset(
+        words(
+            "include includes included including well however although because since until upon within without among "
+            "while through between against more most other such only own same very can just may might several various "
+            "many"
+        )
+    )
+)
+
+
+class Value(NamedTuple):
+    """A number or a date in a text."""
+
+    kind: str
+    """Only values of one kind are compared: a date, an amount of a currency, a unit, or a plain number."""
+    token: str
+    bound: str = ""
+    """``>`` for "more than 50", ``<`` for "under 50", ``~`` for "about 50"."""
+
+
+class Words(NamedTuple):
+    """What a clause says: words that carry meaning, values, and whether it denies."""
+
+    content: tuple[str, ...]
+    values: tuple[Value, ...]
+    is_negative: bool
+
+
+def read_words(text: str) -> Words:
+    """The content words (stemmed) and the values of a text."""
+    found = tokens(text)
+    content: list[str] = []
+    values: list[Value] = []
+    for index, token in enumerate(found):
+        if is_value(token):
+            values.append(Value(_kind(found, index), token, _bound(found, index)))
+        elif token in _EMPTY:
+            continue
+        else:
+            content += _terms(token)
+    return Words(tuple(content), tuple(values), not NEGATIONS.isdisjoint(found))
+
+
+def content_of(text: str) -> set[str]:
+    """The distinct content words and digits of a text as they are written: how rich it is."""
+    found = set(_WORD.findall(without_accents(fold(text)).lower()))
+    return {term for word in found - _EMPTY for term in _terms(word)}
+
+
+def _terms(word: str) -> Iterable[str]:
+    """Its stem; of a script without spaces, where a word may be a whole line, its overlapping pairs of characters."""
+    if not word.isascii() and has_unspaced(word):
+        return (word[at : at + 2] for at in range(max(1, len(word) - 1)))
+    return (stem(word),)
+
+
+def _kind(found: Sequence[str], index: int) -> str:
+    if found[index][0] == "@":
+        return DATE
+    before = found[index - 1] if index else ""
+    after = found[index + 1] if index + 1 < len(found) else ""
+    return before if before in _SIGNS else UNITS.get(after, NUMBER)
+
+
+def _bound(found: Sequence[str], index: int) -> str:
+    before = found[max(0, index - 3) : index]
+    before = before[:-1] if before and before[-1] in _SIGNS else before
+    return _BOUNDS.get(" ".join(before[-2:])) or _BOUNDS.get(" ".join(before[-1:])) or ""
+
+
+def agree(value: Value, others: Iterable[Value]) -> bool:
+    """Whether one of the others says the same, more exactly or less."""
+    return any(likeness(value.token, other.token) > 0 or _within(value, other) for other in others)
+
+
+def _within(a: Value, b: Value) -> bool:
+    """Whether one is the other rounded, or a bound or an estimate that the other fits."""
+    if not a.token[0] == b.token[0] == "#":
+        return False
+    one, other = float(a.token[1:]), float(b.token[1:])
+    if not (a.bound or b.bound):
+        return one != other and round(one) == round(other) and (one == round(one)) != (other == round(other))
+    if abs(one - other) <= NEARLY * max(abs(one), abs(other)):
+        return True
+    return (a.bound in (">", "<") or b.bound in (">", "<")) and (
+        (a.bound != ">" or other >= one or b.bound == ">")
+        and (a.bound != "<" or other <= one or b.bound == "<")
+        and (b.bound != ">" or one >= other or a.bound == ">")
+        and (b.bound != "<" or one <= other or a.bound == "<")
+    )
+
+
+def written(text: str, value: Value) -> tuple[int, int] | None:
+    """Where a value stands in a text, as it is written there; None: in words, or nowhere."""
+    spans = (found.span() for found in _WRITTEN.finditer(text))
+    return next((span for span in spans if value.token in tokens(text[slice(*span)])), None)
+
+
+def plainly(value: Value) -> str:
+    """A value that is not written in figures."""
+    number = f"{float(value.token[1:]):,g}" if value.token[0] == "#" else value.token[1:].strip("-")
+    return f"{value.kind}{number}" if value.kind in _SIGNS else number
+
+
+@lru_cache(maxsize=65536)
+def stem(word: str) -> str:
+    """A word without its ending, so that "inventing" meets "invented"."""
+    for ending, put in _ENDINGS:
+        if word.endswith(ending) and len(word) - len(ending) >= 4 and not (ending == "s" and word.endswith("ss")):
+            return word[: -len(ending)] + put
+    return word
+
+
+_ENDINGS = (("ies", "y"), ("sses", "ss"), ("ing", ""), ("edly", ""), ("ed", ""), ("es", ""), ("ly", ""), ("s", ""))

@@ -1,0 +1,47 @@
+"""How sure a reading by shape is, and which words it takes for plans."""
+
+import pytest
+
+from tracerank.readers.assemble import Dialogue, Pairing
+from tracerank.readers.tools import ToolCall
+from tracerank.readers.walk import Reading
+
+CALL = ToolCall("search")
+
+
+@pytest.mark.parametrize(
+    ("calls", "pairing", "unsigned", "confidence"),
+    [
+        (2, Pairing(by_id=2), 0, "high"),
+        (2, Pairing(by_id=1, by_order=1), 0, "medium"),
+        (2, Pairing(by_id=2), 1, "medium"),
+        (6, Pairing(by_id=4, unreturned=2), 0, "high"),
+        (6, Pairing(by_id=3, unreturned=3), 0, "low"),
+        (2, Pairing(by_id=1, strays=2), 0, "low"),
+        (0, Pairing(), 0, "low"),
+    ],
+)
+def test_a_reading_is_as_sure_as_calls_and_returns_pair_up(
+    calls: int, pairing: Pairing, unsigned: int, confidence: str
+) -> None:
+    dialogue = Dialogue((CALL,) * calls, "Which city?", pairing=pairing)
+    assert Reading(dialogue, unsigned=unsigned).confidence == confidence
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        "Use these tools.\n<tools>…</tools>\nUser: Which city?",
+        "\nCurrent Task: Which city?\n\nThis is the expected criteria",
+        "Answer in one word.\nQuestion: Which city?",
+        "word " * 1000,
+    ],
+)
+def test_a_question_that_is_a_prompt_makes_a_reading_unsure(asked: str) -> None:
+    assert Reading(Dialogue((CALL,), asked, pairing=Pairing(by_id=1))).confidence == "low"
+
+
+def test_what_sums_up_plans_is_no_answer() -> None:
+    reading = Reading(Dialogue((CALL,), plans=frozenset(("I look.", "Once more."))))
+    assert reading.is_plan("I look.Once more.")
+    assert not reading.is_plan("I look.Danube")
