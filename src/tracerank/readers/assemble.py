@@ -14,7 +14,6 @@ from tracerank.pools.types import Question
 from tracerank.pools.urls import canonical_url
 from tracerank.readers.base import Parsed, Record, reject
 from tracerank.readers.calls.assembly import rollout_of, unread
-from tracerank.readers.calls.results import Result
 from tracerank.readers.events import Asked, Called, Event, Returned, Said
 from tracerank.readers.files.loose_json import decoded_value
 from tracerank.readers.files.record_fields import (
@@ -25,6 +24,7 @@ from tracerank.readers.files.record_fields import (
     sample_id_of,
     unasked_question,
 )
+from tracerank.readers.results import Result
 from tracerank.readers.tools import (
     ToolCall,
     ToolNames,

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from tests.golden import needs_golden, unit_facts
 from tracerank.answers.exact import normalize_text
 from tracerank.errors import MalformedRollout
-from tracerank.readers.calls.text_layouts import _normalized, split_ranked
+from tracerank.readers.ranked import _normalized, split_ranked
 
 markers = st.sampled_from(
     ["Doc 1 (Title: A)", 'Doc 2(Title: "B (c)")', "Doc 3", "Doc", "\n", "\r", " ", "(Title:", '""', ")"]

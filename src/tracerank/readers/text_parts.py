@@ -1,6 +1,6 @@
 """One search result as a tool wrote it into a text: its title, its address, and the words.
 
-Where a result begins and ends is settled in ``text_layouts.py``. Titles and addresses are taken from the head of a part
+Where a result begins and ends is settled in ``text_results.py``. Titles and addresses are taken from the head of a part
 only, so that a page cannot rename its source further down. Linear in the length of the part.
 """
 
@@ -9,33 +9,33 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from tracerank.pools.urls import canonical_url
-from tracerank.readers.calls.results import Result
 from tracerank.readers.files.loose_json import load_literal
+from tracerank.readers.results import Result
 
 _LONGEST_TITLE = 150
 _ADDRESS = r"(?P<url>https?://(?:[^\s()<>\[\]]|\([^\s()<>]{0,200}\)){1,2000}+)"
-_SMALL_ELEMENT = re.compile(r"<(title|url|link|source)>([^<>\n]{1,2000})</\1>", re.I)
-_BODY_ELEMENT = re.compile(
-    r"</?(?:content|contents|text|snippet|body|passage|summary|description|excerpt|document_content|key_excerpts)>",
-    re.I,
-)
-ELEMENT = re.compile(
-    r"<((?:(?:web|search)[_-]?)?(?:document|doc|result|passage|source|item|snippet|page|article|chunk|context))\b"
-    r"([^<>]{0,600})>",
-    re.I,
-)
-"""The tag that a tool opens for a result."""
-_ATTRIBUTE = re.compile(r"""\b(title|name|url|href|link|source)=(?:"([^"]{1,2000})"|'([^']{1,2000})')""", re.I)
 _LABEL = re.compile(
     r"[ \t*_#-]{0,8}(title|name|page|url source|source url|url|link|href|source|(?:markdown )?contents?|text|snippets?"
-    r"|summary|abstract|passage|description|body|highlights?|date|published(?: date)?|authors?|score|relevance|rank|id"
-    r"|doc ?id|image|favicon|extras|subpages)"
+    r"|summary|abstract|passage|description|body|highlights?|date(?: published)?|published(?: date)?|authors?|score"
+    r"|relevance|rank|id|doc ?id|image|favicon|extras|subpages)"
     r"[*_ \t]{0,4}:[*_]{0,2}[ \t]*",
     re.I,
 )
 _ABOUT = frozenset(
     (
-        *("date", "published", "published date", "author", "authors", "score", "relevance", "rank", "id", "docid"),
+        *(
+            "date",
+            "date published",
+            "published",
+            "published date",
+            "author",
+            "authors",
+            "score",
+            "relevance",
+            "rank",
+            "id",
+            "docid",
+        ),
         *("doc id", "image", "favicon", "extras", "subpages"),
     )
 )
@@ -46,15 +46,17 @@ _EMPTY_LABEL = re.compile(r"\s*(?:[A-Z][A-Za-z ]{1,30}: None\s*)?\Z")
 _SAID_BEHIND = re.compile(r"[*_]{0,2}(?::|[ \t][-–—])[*_]{0,2}[ \t]+(?=[^\n]*[.!?…][\"”')]?\Z)")
 """Between a title and a sentence in one line."""
 _TITLE_ADDRESS = re.compile(r"[ \t]*(?:[-|–][ \t]*)?[(<]?(https?://[^\s()<>]{1,2000})[)>]?\Z")
-_BOLD = re.compile(r"\*\*([^*\n]{1,150})\*\*:?[ \t]*")
+_BOLD = re.compile(r"(?:[-*•] )?\*\*([^*\n]{1,150})\*\*:?[ \t]*")
 _BARE_ADDRESS = re.compile(rf"[ \t]*[(<\[]?{_ADDRESS}[)>\]]?[ \t]*\Z")
-_LINK = re.compile(rf"[ \t]*\[(?P<title>[^\]\n]{{1,300}})\]\({_ADDRESS}\)(?P<rest>[^\n]*)\Z")
+_LINK = re.compile(rf"[ \t]*\[(?P<title>(?:[^\]\n]|\](?!\()){{1,300}}+)\]\({_ADDRESS}\)(?P<rest>[^\n]*)\Z")
 _BESIDE = re.compile(rf"[ \t]*(?P<title>[^\n]{{1,200}}?)[ \t]*[(<]{_ADDRESS}[)>](?P<rest>[^\n]*)\Z")
-_BEHIND = re.compile(rf"[ \t]*(?P<title>[^\n]{{1,200}}?)[ \t]+[-–—|:][ \t]+{_ADDRESS}(?P<rest>)[ \t]*\Z")
+_BEHIND = re.compile(rf"[ \t]*(?P<title>[^\n]{{1,200}}?)(?:[ \t]+[-–—|:]|,|:)[ \t]+{_ADDRESS}(?P<rest>)[ \t]*\Z")
 _BOTH = re.compile(
     rf"\(?title: ?\"?(?P<title>[^\n\"]{{1,200}}?)\"?, ?(?:url|source|link): ?{_ADDRESS}\)?:?(?P<rest>[^\n]*)\Z", re.I
 )
 _IN_BRACKETS = re.compile(r"\(title: ?\"?((?![^()\n]*://)[^\n\"()]{1,200})\"?\)[ \t]*", re.I)
+_QUOTE = re.compile(r"[\"“”]")
+_RULES_BELOW = re.compile(r"(?:\A|\n)[-=_*\s]*+\Z")
 _HEAD_LINES = 4
 """Below a title, the lines among which its address stands."""
 
@@ -66,6 +68,8 @@ class Opening(NamedTuple):
     url: str
     rest: str
     """The words that follow in the same line."""
+    is_link: bool
+    """As in Markdown."""
 
 
 def opening(line: str) -> Opening | None:
@@ -76,10 +80,11 @@ def opening(line: str) -> Opening | None:
     found = _BOTH.match(bare) or _LINK.match(bare) or _BESIDE.match(bare) or _BEHIND.match(bare)
     if found is None or canonical_url(found["url"]) is None:
         return None
-    title, rest = found["title"].strip(' *_#"“”'), found["rest"].strip(" \t*_")
-    if rest and rest[0] not in ":-–—.|" and found.re is not _LINK:
+    title, rest = _unquoted(found["title"].strip(" *_")), found["rest"].strip(" \t*_")
+    is_marked = found.re is _LINK or line.lstrip(" \t-•").startswith("**")
+    if rest and rest[0] not in ":-–—.|" and not is_marked:
         return None  # a sentence that mentions a page
-    return Opening(title, found["url"], rest.lstrip(":-–—.| \t*_")) if title else None
+    return Opening(title, found["url"], rest.lstrip(":-–—.| \t*_"), found.re is _LINK) if title else None
 
 
 def address_of(line: str) -> str | None:
@@ -115,9 +120,8 @@ def names_source(lines: list[str], place: int) -> bool:
     return False
 
 
-def result_of(part: str) -> Result | None:
-    """What a part says, its title and its address; None: neither text nor address."""
-    title, url, part = _elements(part)
+def result_of(part: str, title: str | None = None, url: str | None = None) -> Result | None:
+    """What a part says, its title and its address, unless they are known; None: neither text nor address."""
     if title is None and (named := _IN_BRACKETS.match(part)) is not None:
         title, part = named[1].strip(), part[named.end() :]
     lines = part.strip().split("\n")
@@ -128,8 +132,9 @@ def result_of(part: str) -> Result | None:
     elif title is None and not label_of(lines[0]) and len(lines) > 1 and names_source(lines, 0):
         title = lines.pop(0).strip(" \t*_#-•:") or None
     elif bold := None if title or label_of(lines[0]) else _BOLD.match(lines[0]):
-        title, lines[0] = bold[1].strip(" :") or None, lines[0][bold.end() :]
-    head = _Head(title, url)
+        title, lines[0] = bold[1].strip(" :") or None, lines[0][bold.end() :].lstrip("-–—|: \t")
+    lines = lines if lines[0].strip() else lines[1:]
+    head = _Head(title, url, is_linked=opened is not None and opened.is_link)
     kept: list[str] = []
     for line in lines:
         if kept or not head.takes(line, kept):
@@ -137,32 +142,22 @@ def result_of(part: str) -> Result | None:
     return head.result(kept)
 
 
-def _elements(part: str) -> tuple[str | None, str | None, str]:
-    """Title and address in elements or attributes of the part, and the part without them."""
-    title, url = None, None
-    named: list[tuple[str, str]] = []
-    if (tag := ELEMENT.match(part)) is not None and "=" in tag[2]:
-        named = [(name, double or single) for name, double, single in _ATTRIBUTE.findall(tag[2])]
-        part = part[tag.end() :]
-    for name, value in (*named, *_SMALL_ELEMENT.findall(part)):
-        if canonical_url(value.strip()) is not None:
-            url = url or value.strip()
-        elif name.lower() in ("title", "name"):
-            title = title or value.strip()
-    return title, url, _BODY_ELEMENT.sub("\n", _SMALL_ELEMENT.sub("", part))
-
-
 class _Head:
     """The lines before the text of a result, which say whose text it is."""
 
-    def __init__(self, title: str | None, url: str | None) -> None:
+    def __init__(self, title: str | None, url: str | None, *, is_linked: bool = False) -> None:
         self.title, self.url = title, url
+        self._is_linked = is_linked
+        self._is_over = False
         self._source: str | None = None
 
     def takes(self, line: str, kept: list[str]) -> bool:
         """Whether a line belongs to the head; what it says of the text itself goes to ``kept``."""
         if not line.strip():
+            self._is_over = self._is_linked
             return True
+        if self._is_over:
+            return False
         if self.url is None and (address := address_of(line)) is not None:
             self.url = address
             return True
@@ -174,7 +169,9 @@ class _Head:
             self.title = value or None
         elif name in _ADDRESSES:
             self._names(value)
-        elif name not in _ABOUT and name not in _TITLES and value:
+        elif name in _TITLES:
+            return False
+        elif name not in _ABOUT and value:
             kept.append(value)
         return True
 
@@ -193,16 +190,22 @@ class _Head:
         title, url = self.title or self._source, self.url
         if title is None and len(kept) > 1 and _is_title(kept[0]):
             title = kept.pop(0).strip(" *_#")
-        if title and (found := _TITLE_ADDRESS.search(title)) and canonical_url(found[1]) is not None:
+        if (
+            title
+            and not self._is_linked
+            and (found := _TITLE_ADDRESS.search(title))
+            and canonical_url(found[1]) is not None
+        ):
             title, url = title[: found.start()].strip() or None, url or found[1]
         while kept and _EMPTY_LABEL.match(kept[-1]):
             kept.pop()
-        text = "\n".join(kept).strip().rstrip("-=_* \n")
+        text = _RULES_BELOW.sub("", "\n".join(kept).strip())
         return Result(text, title if title != url else None, url) if text or url else None
 
 
 def _unquoted(value: str) -> str:
-    return value[1:-1] if len(value) > 1 and value[0] == value[-1] == '"' and value.count('"') == 2 else value
+    is_pair = len(value) > 1 and value[0] + value[-1] in ('""', "“”")
+    return value[1:-1] if is_pair and not _QUOTE.search(value, 1, len(value) - 1) else value
 
 
 def _is_title(line: str) -> bool:

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tracerank.readers.calls.results import Result
-from tracerank.readers.calls.returns import is_failure_text, read_pages, read_search, stated_queries, without_verdicts
+from tracerank.readers.results import Result
+from tracerank.readers.returns import is_failure_text, read_pages, read_search, stated_queries, without_verdicts
 
 A, B = "https://a.org/x", "https://b.org/y_(z)"
 
@@ -59,7 +59,6 @@ def only(output: object, *queries: str) -> list[tuple[str | None, str | None, st
         ([{"url": A, "title": "T"}], [("T", A, None, "")]),
         ([{"id": A, "text": "s"}], [(None, A, None, "s")]),
         (["s", "t"], [(None, None, None, "s"), (None, None, None, "t")]),
-        ([{"type": "text", "text": "s"}, {"type": "text", "text": "t"}], [(None, None, None, "s t")]),
         ({"content": [{"type": "text", "text": '[{"docid": "7", "text": "s"}]'}]}, [(None, None, "7", "s")]),
         ({"query": "x", "results": google("x", ("T", A, "s"))}, [("T", A, None, "s")]),
         (google("x", ("T", A, "s"), ("U", B, "t")), [("T", A, None, "s"), ("U", B, None, "t")]),

@@ -34,6 +34,13 @@ _TEXT_WORD = re.compile(
     r"text|content|snippet|abstract|description|summary|body|passage|paragraph|chunk|blurb|excerpt|extract|lead|quote",
     re.I,
 )
+_TEXT_COLUMNS = frozenset(
+    (
+        *("documents", "docs", "texts", "contents", "passages", "bodies", "abstracts", "descriptions", "summaries"),
+        *("chunks", "page_contents", "page_content", "text", "content", "passage", "snippet", "body", "snippets"),
+    )
+)
+"""Lists of texts, as they stand beside lists of ids, titles and addresses."""
 Named = tuple[str, str | None, str | None]
 """Words, title, address."""
 _QUOTED_TITLE = re.compile(r'"([^"\n]{1,300}(?:""[^"\n]{0,300}){0,20})"[ \t]*\n')
@@ -95,19 +102,22 @@ def _blocks(value: object, depth: int) -> list[tuple[Result, ...]]:
 
 
 def _columns(value: Mapping[str, Any]) -> list[list[dict[str, Any]]] | None:
-    """The rows of Chroma's return, which keeps ids, texts and metadata in lists beside each other, per query or not."""
-    ids, texts, about = (value.get(key) for key in ("ids", "documents", "metadatas"))
-    if not isinstance(ids, list) or not isinstance(texts, list) or not ids or len(ids) != len(texts):
+    """The rows of lists that stand beside each other, ``{"titles": […], "urls": […]}``, per query or not."""
+    names, rows = value.get("columns"), value.get("data")
+    if isinstance(names, list) and isinstance(rows, list) and all(isinstance(row, list) for row in rows):
+        return [[dict(zip(map(str, names), row, strict=False)) for row in rows]]
+    lists = {key: list(inner.values()) if isinstance(inner, Mapping) else inner for key, inner in value.items()}
+    texts = next((lists[key] for key in lists if key in _TEXT_COLUMNS and isinstance(lists[key], list)), None)
+    beside = {key: one for key, one in lists.items() if isinstance(one, list) and texts and len(one) == len(texts)}
+    if len(beside) < 2:
         return None
-    about = about if isinstance(about, list) and len(about) == len(ids) else [None] * len(ids)
-    if not all(isinstance(item, list) for item in (*ids, *texts)):
-        return [
-            [{"text": text, "id": name, "metadata": said} for name, text, said in zip(ids, texts, about, strict=True)]
-        ]
-    queries: list[list[dict[str, Any]]] = []
-    for name, text, said in zip(ids, texts, about, strict=True):
-        queries += _columns({"ids": name, "documents": text, "metadatas": said}) or []
-    return queries
+    if all(isinstance(item, list) for inner in beside.values() for item in inner):  # a list a query
+        queries = [_columns(dict(zip(beside, row, strict=True))) for row in zip(*beside.values(), strict=True)]
+        return [rows for found in queries for rows in found or ()]
+    if not all(isinstance(text, str) for text in texts or ()):
+        return None
+    plain = ["text" if beside[key] is texts else key.removesuffix("s") for key in beside]
+    return [[dict(zip(plain, row, strict=True)) for row in zip(*beside.values(), strict=True)]]
 
 
 def _listing(value: Mapping[str, Any]) -> object:
@@ -116,8 +126,10 @@ def _listing(value: Mapping[str, Any]) -> object:
         inner = value.get(key)
         if isinstance(inner, list) and any(isinstance(item, Mapping | list | str) for item in inner):
             return inner
-        if isinstance(inner, Mapping) and (_holds_results(inner) or _result(inner, None) is not None):
+        if isinstance(inner, Mapping) and (_holds_results(inner) or _columns(inner) or _result(inner, None)):
             return inner
+        if isinstance(inner, Mapping) and (rows := _keyed_results(inner)) is not None:
+            return rows
     if len(value) == 1:  # as in GraphQL's {"data": {"Get": {"Page": [...]}}}
         (only,) = value.values()
         if (isinstance(only, Mapping) and len(only) == 1) or (isinstance(only, list) and _are_objects(only)):
@@ -130,12 +142,28 @@ def _listing(value: Mapping[str, Any]) -> object:
 
 
 def _keyed_results(value: Mapping[str, Any]) -> list[Any] | None:
-    """Results as the values of an object, under numbers, ids or addresses; None: it is something else."""
-    if len(value) < 2 or not _are_objects(list(value.values())):
+    """Results as the values of an object, under numbers, ids, titles or addresses; None: it is something else."""
+    if len(value) < 2:
+        return None
+    if all(isinstance(inner, str) and " " in inner.strip() for inner in value.values()):
+        return [_keyed_text(key, text) for key, text in value.items()] if all(map(_names_result, value)) else None
+    if not _are_objects(list(value.values())):
         return None
     rows = [{"url": key, **inner} if canonical_url(key) is not None else inner for key, inner in value.items()]
     found = [_result(row, None) for row in rows]
     return rows if all(one is not None and one.text and (one.title or one.url) for one in found) else None
+
+
+def _names_result(key: str) -> bool:
+    """Whether a key is an id, a title or an address rather than the name of a field."""
+    return any(char.isdecimal() or char.isspace() or char.isupper() for char in key) or canonical_url(key) is not None
+
+
+def _keyed_text(key: str, text: str) -> dict[str, str]:
+    if canonical_url(key) is not None:
+        return {"url": key, "text": text}
+    is_id = not any(map(str.isspace, key)) and any(map(str.isdecimal, key))
+    return {"id" if is_id else "title": key, "text": text}
 
 
 def _lists_of_results(value: Mapping[str, Any], depth: int) -> Iterator[list[Any]]:
@@ -179,6 +207,11 @@ def _holders(item: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     return holders + [inner for holder in holders[1:] if isinstance(inner := holder.get("metadata"), Mapping)]
 
 
+def result_in(fields: Mapping[str, Any]) -> Result | None:
+    """The one result that an object is; None: neither words nor a source."""
+    return _result(fields, None)
+
+
 def _result(item: object, rank: int | None, plain_id: str | None = None) -> Result | None:
     if isinstance(item, str):
         return Result(encodable(item), rank=rank) if item.strip() else None
@@ -191,7 +224,7 @@ def _result(item: object, rank: int | None, plain_id: str | None = None) -> Resu
     doc_id = next(filter(None, (_first(holder, _DOCUMENT_KEYS) for holder in holders)), None)
     if doc_id is None and url is None:
         doc_id = plain_id
-    if not text or url is None:
+    if not text or url is None or title is None:
         text, title, url = _by_shape(item, text, title, url)
     if not text and url is None and doc_id is None:
         return None

@@ -12,10 +12,12 @@ from typing import Any
 
 from tracerank.answers.exact import normalize_text
 from tracerank.pools.urls import canonical_url
-from tracerank.readers.calls.results import Result, blocks_of, flat_text, is_failure
-from tracerank.readers.calls.text_layouts import laid_out, split_ranked
 from tracerank.readers.files.loose_json import NOT_JSON, load_json, load_literal, load_objects
 from tracerank.readers.files.printed_objects import load_printed
+from tracerank.readers.ranked import split_ranked
+from tracerank.readers.results import Result, blocks_of, flat_text, is_failure
+from tracerank.readers.text_fields import is_empty_table
+from tracerank.readers.text_results import announces, laid_out
 from tracerank.readers.values import encodable
 
 _MESSAGE_LENGTH = 400
@@ -36,7 +38,7 @@ _FAILURE = re.compile(
     r"|(?:\S+ ){0,6}(?:timed out|(?:is |are )?(?:temporarily )?unavailable|too many requests"
     r"|rate limit(?:ed)?(?: (?:was )?(?:exceeded|reached))?|connection (?:refused|reset|aborted))"
     r"(?: (?:by|after) (?:\S+ ?){1,3})?\W*$"
-    r"|encountered (?:an )?error\b"
+    r"|encountered (?:an )?error\b|(?:\S+ ){0,8}(?:with no|without(?: any)?) (?:output|results?)(?: or errors?)?\W*$"
     r"|(?:http )?[45]\d\d (?:\w+ ){0,2}(?:error|requests|gateway|timeout|unavailable|forbidden)\b"
     r"|too many requests\b|rate limit(?:ed)?\b.{0,30}\b(?:exceeded|reached)\b"
     r"|(?-i:[A-Z]\w{0,40}(?:Error|Exception)[:(])"
@@ -60,9 +62,7 @@ _VERDICT = re.compile(r"^[ \t]*(?:Answer is (?:IN)?CORRECT\b|Episode finished, r
 
 _GOOGLE = re.compile(r"A Google (?:scholar )?search for '([^\n]{0,2000})' found \d{1,6} results:?", re.IGNORECASE)
 _RULE = re.compile(r"\n=======\n")
-_NUMBERED = re.compile(r"(\d{1,3})[.)] \[")
 _SEARCH_HEADING = re.compile(r"\s*##? (?:Search|Web) Results:?[ \t]*\n", re.IGNORECASE)
-_DETAIL = re.compile(r"(?:Date published|Source|Date|Published): [^\n]{0,200}\Z")
 
 _VISITED = re.compile(r"Successfully visited the url (\S{1,4000})\.\s*\n")
 _USEFUL = re.compile(r"The useful information in (\S{1,4000}) for user goal ")
@@ -75,7 +75,7 @@ _ABOUT_A_SOURCE = frozenset(("url", "link", "href", "title", "docid", "doc_id", 
 _ENVELOPES = ("content", "result", "results", "output", "text", "response")
 _PRINTED = ("{'", "[{'", "['", "[['")
 """How lists and objects begin that Python printed."""
-_PRINTED_OBJECT = re.compile(r"\s*(?:\[\s*\(?\s*)?[A-Z]\w{1,60}\([a-z_]{1,40}=|\s*page_content='|\s*page_content=\"")
+_PRINTED_OBJECT = re.compile(r"\s*+(?:\[\s*+\(?\s*+)?+(?:[A-Z]\w{1,60}\([a-z_]{1,40}=|page_content=['\"])")
 """How LangChain's documents and their like begin where Python printed them."""
 _ANNOUNCED = re.compile(r"\s*+(?:[^\n{\[]{1,200}:[ \t]*\n\s*)?+(?:```(?:json)?[ \t]*\n\s*+)?(?=[\[{])", re.I)
 """A line that announces JSON, and the fence around it."""
@@ -86,7 +86,7 @@ _TEXT_PARTS = ("text", "output_text", "input_text", None)
 # ---- any return
 
 
-def value_of(output: object) -> object:
+def value_of(output: object, *, keeps_parts: bool = False) -> object:
     """A return as JSON where it is JSON, else as text: parts are joined, envelopes and double encoding unwrapped."""
     for _ in range(6):
         if isinstance(output, str):
@@ -103,6 +103,8 @@ def value_of(output: object) -> object:
                 break
             output = value
         elif _are_text_parts(output):
+            if keeps_parts and isinstance(output, list) and len(output) > 1:
+                break
             output = flat_text(output)
         elif isinstance(output, Mapping) and (inner := _enclosed(output)) is not None:
             output = inner
@@ -150,6 +152,7 @@ def is_failure_text(text: str) -> bool:
     bare = text.strip()
     return (
         not bare
+        or is_empty_table(bare)
         or _FAILURE_TRACE.match(bare) is not None
         or (len(bare) <= _MESSAGE_LENGTH and any(each(bare) for each in _FAILING))
     )
@@ -177,7 +180,9 @@ def _is_text_part(part: Mapping[str, Any]) -> bool:
 
 def read_search(output: object, queries: Sequence[str] = ()) -> tuple[tuple[Result, ...], ...]:
     """The results of a search call: a block per query when the return keeps them apart, else one block or none."""
-    value = value_of(output)
+    value = value_of(output, keeps_parts=True)
+    if isinstance(value, list) and _are_text_parts(value):
+        return _part_results(value, queries)
     if not isinstance(value, str):
         blocks = blocks_of(value)
         return blocks if len(blocks) <= 1 or len(blocks) == len(queries) else (_joined(blocks),)
@@ -186,6 +191,18 @@ def read_search(output: object, queries: Sequence[str] = ()) -> tuple[tuple[Resu
         return tuple(_text_results(part) for part in parts)
     results = _text_results(value)
     return (results,) if results else ()
+
+
+def _part_results(parts: Sequence[Any], queries: Sequence[str]) -> tuple[tuple[Result, ...], ...]:
+    """The results of a return in several texts, as MCP servers send them: one or more a part."""
+    texts = [text for part in parts if (text := flat_text(part)).strip()]
+    if len(texts) > 1 and announces(texts[0]):
+        texts = texts[1:]
+    blocks = [read_search(text, ()) for text in texts]
+    if len(texts) == len(queries) > 1 and all(len(found) <= 1 for found in blocks):
+        return tuple(found[0] if found else () for found in blocks)
+    joined = _joined([block for found in blocks for block in found])
+    return (joined,) if joined else ()
 
 
 def stated_queries(output: object) -> tuple[str, ...]:
@@ -228,51 +245,11 @@ def _text_results(text: str) -> tuple[Result, ...]:
         body = body[heading.end() :]
     chunks = split_ranked(body)
     is_whole = len(chunks) == 1 and chunks[0].title is None
-    results = _numbered(body) or _linked(body) or (laid_out(body, heading is not None) if is_whole else ())
+    results = laid_out(body, google is not None or heading is not None) if is_whole else ()
     # Several results are results, also where the first of them is called "Failure".
     if len(results) < 2 and is_failure_text(body):
         return ()
     return results or tuple(Result(c.text, c.title, rank=c.rank) for c in chunks)
-
-
-def _numbered(text: str) -> tuple[Result, ...]:
-    """``1. [title](address)`` and the lines up to the next number in sequence."""
-    lines = text.split("\n")
-    starts: list[tuple[int, str, str]] = []
-    for place, line in enumerate(lines):
-        number = _NUMBERED.match(line)
-        # Only the next number begins a result: snippets hold numbered lists of their own.
-        if number and int(number[1]) == (len(starts) + 1) and (link := _link(line[number.end() - 1 :])):
-            starts.append((place, *link))
-    return _sections(lines, starts)
-
-
-def _linked(text: str) -> tuple[Result, ...]:
-    """``[title](address)`` lines that begin the text or follow an empty line, and the lines below each."""
-    lines = text.strip().split("\n")
-    starts: list[tuple[int, str, str]] = []
-    for place, line in enumerate(lines):
-        if line.startswith("[") and (place == 0 or not lines[place - 1].strip()) and (link := _link(line)):
-            starts.append((place, *link))
-    return _sections(lines, starts) if starts and starts[0][0] == 0 else ()
-
-
-def _link(line: str) -> tuple[str, str] | None:
-    """Title and address of a line that is one markdown link."""
-    title, middle, rest = line.rstrip().rpartition("](")
-    is_link = bool(middle) and rest.endswith(")") and title.startswith("[") and "] [" not in title
-    if not is_link or canonical_url(rest[:-1]) is None:
-        return None
-    return title[1:].strip(), rest[:-1]
-
-
-def _sections(lines: list[str], starts: list[tuple[int, str, str]]) -> tuple[Result, ...]:
-    results: list[Result] = []
-    ends = [place for place, _, _ in starts[1:]] + [len(lines)]
-    for rank, ((place, title, url), end) in enumerate(zip(starts, ends, strict=False), start=1):
-        body = [line for line in lines[place + 1 : end] if not _DETAIL.match(line)]
-        results.append(Result("\n".join(body).strip(), title or None, url, rank=rank))
-    return tuple(results)
 
 
 # ---- page returns
