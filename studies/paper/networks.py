@@ -10,6 +10,7 @@ from tracerank.embedding.load import load_embedder
 from tracerank.fitting.ablation import VARIANTS, Variant
 from tracerank.pools.pool import PAPER_K
 from tracerank.pools.types import BROWSING, WEBQA
+from tracerank.trace.checkpoint import CONFIG_FILE, load_checkpoint
 from tracerank.trace.data import ExampleSet, prepare_examples
 from tracerank.trace.recipe import SETTINGS, GraphRecipe, NetConfig, TrainingPlan
 from tracerank.trace.selector import TraceSelector
@@ -55,6 +56,12 @@ class Run:
 
     def is_done(self, folder: Path) -> bool:
         return (self.folder(folder) / DONE).exists()
+
+    def epochs(self, folder: Path) -> int:
+        """How many are behind the checkpoint; an unfinished run is measured as it stands."""
+        if not (self.folder(folder) / CONFIG_FILE).exists():
+            return 0
+        return len(load_checkpoint(self.folder(folder)).training["epochs"])
 
     def folder(self, folder: Path) -> Path:
         return folder / "networks" / self.name

@@ -1,6 +1,6 @@
 """What each method chose on the tested questions: a line per method and K, with what was right question by question."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from studies.paper.networks import PAPER, SCATTERED, Run
 from studies.paper.questions import TEST_QUESTIONS, learned_facts, tested
 from tracerank.evaluation.evaluate import oracle
+from tracerank.fitting.ablation import FULL
 from tracerank.lab.worlds.facts import OTHER_ROOT_KINDS
 from tracerank.lab.worlds.presets import PRESETS, with_agents
 from tracerank.methods import load_method
@@ -22,7 +23,8 @@ from tracerank.runs.atomic import write_lines
 from tracerank.runs.resumable import read_lines
 from tracerank.votes.base import Method, decide_stream
 
-METHODS = ("single", "majority-paper", "weighted", "fewest-tools", "evidence")
+VOTE = "majority-paper"
+METHODS = ("single", VOTE, "weighted", "fewest-tools", "evidence")
 BLOCK_POOLS = 64
 MAJORITY_K = 64
 """The paper's vote that K=8 is compared with (Sec. 4.4)."""
@@ -95,28 +97,35 @@ def measure(test: TestSet, methods: Mapping[str, Method], ks: Sequence[int], fol
     write_lines(path, lines)
 
 
-def baselines(test: TestSet, folder: Path) -> Path:
-    """Records of everything that is not trained here."""
-    path = folder / "records" / f"{test.name}.jsonl"
-    measure(test, {name: load_method(name) for name in METHODS}, test.ks, folder, path)
-    return path
+def baseline_path(test: TestSet, folder: Path) -> Path:
+    return folder / "records" / f"{test.name}.jsonl"
 
 
-def largest_vote(test: TestSet, folder: Path) -> Path:
-    path = folder / "records" / f"{test.name}-vote-{MAJORITY_K}.jsonl"
-    measure(test, {"majority-paper": load_method("majority-paper")}, [MAJORITY_K], folder, path)
-    return path
+def vote_path(test: TestSet, folder: Path) -> Path:
+    return folder / "records" / f"{test.name}-vote-{MAJORITY_K}.jsonl"
+
+
+def network_path(run: Run, test: TestSet, folder: Path) -> Path:
+    return folder / "records" / f"{test.name}-by-{run.name}-{run.epochs(folder)}.jsonl"
+
+
+def measure_all(test: TestSet, runs: Iterable[Run], folder: Path) -> None:
+    """Records of networks, as far as they are trained, then of everything that is not trained here.
+
+    Of controls only the K that they were trained with is measured.
+    """
+    for run in runs:
+        if is_measured(run, test) and run.epochs(folder):
+            path = network_path(run, test, folder)
+            network = {} if path.exists() else {"trace": run.selector(folder)}
+            measure(test, network, test.ks if run.variant == FULL else [run.sizes.k], folder, path)
+    measure(test, {name: load_method(name) for name in METHODS}, test.ks, folder, baseline_path(test, folder))
+    if test in MAIN and test.setting == WEBQA:
+        vote = {VOTE: load_method(VOTE)}
+        measure(test, vote, [MAJORITY_K], folder, vote_path(test, folder))
 
 
 def is_measured(run: Run, test: TestSet) -> bool:
     """Whether a network belongs to a test set: those of ``MAIN`` measure all, the others full networks."""
     same = (run.sizes.world, run.sizes.setting) == (test.world, test.setting)
-    return same and (test in MAIN or run.variant == "full")
-
-
-def of_network(run: Run, test: TestSet, folder: Path) -> Path:
-    """Records of one network, with the K that it was trained with where the test has one K only."""
-    path = folder / "records" / f"{test.name}-by-{run.name}.jsonl"
-    ks = test.ks if run.variant == "full" else [run.sizes.k]
-    measure(test, {"trace": run.selector(folder)} if not path.exists() else {}, ks, folder, path)
-    return path
+    return same and (test in MAIN or run.variant == FULL)

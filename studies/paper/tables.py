@@ -13,13 +13,14 @@ from studies.paper.records import (
     MAIN,
     MAJORITY_K,
     OTHERS,
+    VOTE,
     Right,
     TestSet,
-    baselines,
+    baseline_path,
     is_measured,
-    largest_vote,
-    of_network,
+    network_path,
     right,
+    vote_path,
 )
 from studies.paper.support import OWN, support
 from tracerank.evaluation.bootstrap import intervals
@@ -27,7 +28,7 @@ from tracerank.fitting.ablation import FULL
 from tracerank.pools.types import BROWSING, WEBQA
 from tracerank.trace.checkpoint import load_checkpoint
 
-VOTE, TRACE = "majority-paper", "trace"
+TRACE = "trace"
 SINGLE = {WEBQA: "single", BROWSING: "mean-single"}
 
 
@@ -40,78 +41,79 @@ def gain(values: Right, over: Right) -> tuple[float, float, float]:
     return tuple(round(100 * float(one), 1) for one in ((values - over).mean(), bounds.low[0], bounds.high[0]))  # type: ignore[return-value]
 
 
-def write(name: str, head: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
+def write(name: str, head: str, rows: Iterable[Sequence[object]]) -> None:
     with open(RESULTS / f"paper_{name}.csv", "w", encoding="utf-8", newline="") as file:
         table = csv.writer(file, lineterminator="\n")
-        table.writerow(head)
+        table.writerow(head.split(", "))
         table.writerows(rows)
 
 
-def measured(test: TestSet, folder: Path) -> Iterator[tuple[Run, dict[tuple[str, int], Right]]]:
-    """Finished networks of the test's world and setting, with their records."""
-    for run in runs():
-        if is_measured(run, test) and run.is_done(folder):
-            yield run, right(of_network(run, test, folder))
+Found = dict[tuple[str, int], Right]
+"""By method and K."""
 
 
-def full_networks(test: TestSet, folder: Path) -> dict[tuple[int, int, str], list[dict[tuple[str, int], Right]]]:
-    """By K and number of the questions learned from, and encoder: the records of every seed of the full network."""
-    found: dict[tuple[int, int, str], list[dict[tuple[str, int], Right]]] = {}
-    for run, records in measured(test, folder):
+def measured(tests: Sequence[TestSet], folder: Path) -> Iterator[tuple[TestSet, Found, dict[Run, Found]]]:
+    """Every test set that has records, those of its baselines and of its networks."""
+    for test in tests:
+        if (path := baseline_path(test, folder)).exists():
+            paths = {run: network_path(run, test, folder) for run in runs() if is_measured(run, test)}
+            yield test, right(path), {run: right(own) for run, own in paths.items() if own.exists()}
+
+
+def full_networks(found: dict[Run, Found], folder: Path) -> Iterator[tuple[tuple[object, ...], Found]]:
+    """Full networks, the mean over seeds: how they were trained, and their records."""
+    groups: dict[tuple[object, ...], list[Found]] = {}
+    for run, records in found.items():
         if run.variant == FULL:
-            found.setdefault((run.sizes.k, run.sizes.learn, run.encoder), []).append(records)
-    return found
+            about = (run.sizes.k, run.encoder, run.sizes.learn, run.epochs(folder))
+            groups.setdefault(about, []).append(records)
+    for about, seeds in groups.items():
+        yield (*about, len(seeds)), {key: np.mean([one[key] for one in seeds], axis=0) for key in seeds[0]}
 
 
 def main_rows(folder: Path) -> Iterator[tuple[object, ...]]:
-    for test in MAIN:
-        found, trained = right(baselines(test, folder)), full_networks(test, folder)
-        about = (test.world, test.setting)
+    for test, found, networks in measured(MAIN, folder):
+        about, trained = (test.world, test.setting), list(full_networks(networks, folder))
         for k in test.ks:
-            vote = found[VOTE, k]
             for method in (SINGLE[test.setting], VOTE, "weighted", "fewest-tools", "evidence", "oracle"):
-                values = found[method, k]
-                yield *about, k, method, "", "", "", len(values), percent(values), *gain(values, vote)
-            for (learn_k, learn, encoder), seeds in trained.items():
-                values = np.mean([records[TRACE, k] for records in seeds], axis=0)
-                row = (*about, k, TRACE, f"K={learn_k} {encoder}", learn, len(seeds))
-                yield *row, len(values), percent(values), *gain(values, vote)
-        if test.setting == WEBQA:
-            many = right(largest_vote(test, folder))[VOTE, MAJORITY_K]
-            yield *about, MAJORITY_K, VOTE, "", "", "", len(many), percent(many), "", "", ""
-            for (learn_k, learn, encoder), seeds in trained.items():
-                values = np.mean([records[TRACE, 8] for records in seeds], axis=0)
-                row = (*about, 8, f"{TRACE}, against the vote at {MAJORITY_K}", f"K={learn_k} {encoder}", learn)
-                yield *row, len(seeds), len(values), percent(values), *gain(values, many)
+                yield *about, k, method, *_UNTRAINED, percent(found[method, k]), *gain(found[method, k], found[VOTE, k])
+            for how, records in trained:
+                yield *about, k, TRACE, *how, percent(records[TRACE, k]), *gain(records[TRACE, k], found[VOTE, k])
+        if (path := vote_path(test, folder)).exists():
+            many = right(path)[VOTE, MAJORITY_K]
+            yield *about, MAJORITY_K, VOTE, *_UNTRAINED, percent(many), "", "", ""
+            for how, records in trained:
+                values = records[TRACE, 8]
+                yield *about, 8, f"{TRACE}, over the vote at {MAJORITY_K}", *how, percent(values), *gain(values, many)
+
+
+_UNTRAINED = ("",) * 5
 
 
 def ablation_rows(folder: Path) -> Iterator[tuple[object, ...]]:
-    for test in MAIN:
-        networks = [(run, records) for run, records in measured(test, folder) if run.seed == 1]
-        full = {(run.sizes, run.encoder): records for run, records in networks if run.variant == FULL}
-        vote = right(baselines(test, folder))
-        for run, records in networks:
-            sizes, values = run.sizes, records[TRACE, run.sizes.k]
-            against = full.get((sizes, run.encoder))
-            if against is None or sum(other.sizes == sizes for other, _ in networks) < 2:
+    for test, found, networks in measured(MAIN, folder):
+        full = {run.sizes: (run, records) for run, records in networks.items() if run.variant == FULL and run.seed == 1}
+        for run, records in networks.items():
+            sizes = run.sizes
+            if run.variant == FULL or sizes not in full:
                 continue
-            paired = ("", "", "") if run.variant == FULL else gain(values, against[TRACE, sizes.k])
-            row = (test.world, test.setting, sizes.k, sizes.learn, run.row.name, percent(values))
-            published = round(run.row.published - networks[0][0].row.published, 1)
-            yield *row, *gain(values, vote[VOTE, sizes.k]), *paired, published
+            reference, whole = full[sizes]
+            values, against = records[TRACE, sizes.k], whole[TRACE, sizes.k]
+            row = (test.world, test.setting, sizes.k, sizes.learn, run.row.name, percent(values), percent(against))
+            published = round(run.row.published - reference.row.published, 1)
+            yield *row, *gain(values, against), *gain(values, found[VOTE, sizes.k]), published
 
 
 def transfer_rows(folder: Path) -> Iterator[tuple[object, ...]]:
-    for test in OTHERS:
-        found, trained = right(baselines(test, folder)), full_networks(test, folder)
+    for test, found, networks in measured(OTHERS, folder):
         for k in test.ks:
+            vote = found[VOTE, k]
             for method in (SINGLE[test.setting], VOTE, "evidence", "oracle"):
                 values = found[method, k]
-                yield test.setting, test.agents, k, method, "", percent(values), *gain(values, found[VOTE, k])
-            for (learn_k, learn, encoder), seeds in trained.items():
-                values = np.mean([records[TRACE, k] for records in seeds], axis=0)
-                about = (test.setting, test.agents, k, TRACE, f"K={learn_k} n={learn} {encoder}")
-                yield *about, percent(values), *gain(values, found[VOTE, k])
+                yield test.setting, test.agents, k, method, *_UNTRAINED, percent(values), *gain(values, vote)
+            for how, records in full_networks(networks, folder):
+                values = records[TRACE, k]
+                yield test.setting, test.agents, k, TRACE, *how, percent(values), *gain(values, vote)
 
 
 def support_rows() -> Iterator[tuple[object, ...]]:
@@ -124,29 +126,24 @@ def support_rows() -> Iterator[tuple[object, ...]]:
 
 def run_rows(folder: Path) -> Iterator[tuple[object, ...]]:
     for run in runs():
-        if run.is_done(folder):
+        if run.epochs(folder):
             about = load_checkpoint(run.folder(folder)).training
             epochs = "; ".join(f"{100 * epoch['accuracy']:.1f}" for epoch in about["epochs"])
-            seconds = (run.folder(folder) / DONE).read_text().strip()
+            seconds = (run.folder(folder) / DONE).read_text().strip() if run.is_done(folder) else ""
             yield run.name, *about["questions"].values(), about["best_epoch"], epochs, seconds
 
 
-def tables(folder: Path) -> None:
-    """Everything that there are networks for."""
-    for name, (head, rows) in TABLES.items():
-        write(name, head.split(", "), rows(folder))
-
-
-GAIN, OVER_FULL = "gain, low, high", "gain over full, low over full, high over full"
+GAIN, HOW = "gain, low, high", "trained at k, encoder, learned from, epochs, seeds"
 TABLES: Mapping[str, tuple[str, Callable[[Path], Iterator[tuple[object, ...]]]]] = MappingProxyType(
     {
-        "main": (f"world, setting, k, method, trained with, learned from, seeds, questions, right, {GAIN}", main_rows),
+        "main": (f"world, setting, k, method, {HOW}, right, {GAIN}", main_rows),
         "ablation": (
-            f"world, setting, k, learned from, variant, right, {GAIN}, {OVER_FULL}, the paper's gain over full",
+            f"world, setting, k, learned from, variant, right, full, {GAIN}, over vote, low over vote, high over vote, "
+            "published gain",
             ablation_rows,
         ),
-        "transfer": (f"setting, tested on, k, method, trained with, right, {GAIN}", transfer_rows),
+        "transfer": (f"setting, tested on, k, method, {HOW}, right, {GAIN}", transfer_rows),
         "runs": ("run, learned from, validation pools, best epoch, accuracy by epoch, seconds of CPU", run_rows),
     }
 )
-"""Heads and rows; gains are in points, with the paired 95% interval over questions."""
+"""Heads and rows; gains are over the vote or, of controls, over the full network, with paired 95% intervals."""

@@ -9,7 +9,6 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from functools import partial
 from itertools import chain, islice
 from pathlib import Path
 from types import MappingProxyType
@@ -136,10 +135,9 @@ def prepare_training(
     )
 
     def run(on_step: OnStep, on_epoch: OnEpoch) -> Mapping[str, Any]:
-        shown = {"on_step": on_step, "on_epoch": on_epoch}
-        return train(
-            examples, config, paper.recipe, plan, output, device=where, stops_below_vote=True, **shown
-        ).training
+        learned = (examples, config, paper.recipe, plan, output)
+        shown = train(*learned, device=where, on_step=on_step, on_epoch=on_epoch, stops_below_vote=True)
+        return shown.training
 
     return PreparedTraining(
         about=", ".join(f"{count:,} {what}" for what, count in examples.manifest["counts"].items()),

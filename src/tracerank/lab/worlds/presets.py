@@ -110,19 +110,26 @@ def _scattered(
     )
 
 
-_APART = {"confirms": 0.5, "telling": 0.0}
 SCATTERED: Mapping[str, Preset] = MappingProxyType(
     {
         WEBQA: _changed(
             PAPER[WEBQA],
-            world={"hopeless": 0.295, "stale": 0.5, "pages": replace(PAPER[WEBQA].world.pages, **_APART)},
+            world={
+                "hopeless": 0.295,
+                "stale": 0.5,
+                "pages": replace(PAPER[WEBQA].world.pages, confirms=0.5, telling=0.0),
+            },
             search={"noise": 0.61},
             errors={"heed": 0.9},
             habits={"searches_on": (0.2, 0.1, 0.02)},
         ),
         BROWSING: _changed(
             PAPER[BROWSING],
-            world={"hopeless": 0.04, "namesake": 0.4, "pages": replace(PAPER[BROWSING].world.pages, **_APART)},
+            world={
+                "hopeless": 0.04,
+                "namesake": 0.4,
+                "pages": replace(PAPER[BROWSING].world.pages, confirms=0.5, telling=0.0),
+            },
             errors={"no_answer": 0.065},
             habits={"room": 29},
         ),
