@@ -98,38 +98,22 @@ PAPER: Mapping[str, Preset] = MappingProxyType(
 """Fixed from the pool shapes in ``shapes.py`` before any selector was trained on the world."""
 
 
-def _scattered(
-    preset: Preset, world: Mapping[str, Any], search: Mapping[str, Any], errors: Mapping[str, Any]
-) -> Preset:
-    pages = replace(preset.world.pages, confirms=0.5, telling=0.0)
-    return replace(
-        preset,
-        world=replace(preset.world, pages=pages, **world),
-        search=replace(preset.search, **search),
-        errors=replace(preset.errors, **errors),
-    )
+def _apart(setting: str) -> PageModel:
+    return replace(PAPER[setting].world.pages, confirms=0.5, telling=0.0)
 
 
 SCATTERED: Mapping[str, Preset] = MappingProxyType(
     {
         WEBQA: _changed(
             PAPER[WEBQA],
-            world={
-                "hopeless": 0.295,
-                "stale": 0.5,
-                "pages": replace(PAPER[WEBQA].world.pages, confirms=0.5, telling=0.0),
-            },
+            world={"hopeless": 0.295, "stale": 0.5, "pages": _apart(WEBQA)},
             search={"noise": 0.61},
             errors={"heed": 0.9},
             habits={"searches_on": (0.2, 0.1, 0.02)},
         ),
         BROWSING: _changed(
             PAPER[BROWSING],
-            world={
-                "hopeless": 0.04,
-                "namesake": 0.4,
-                "pages": replace(PAPER[BROWSING].world.pages, confirms=0.5, telling=0.0),
-            },
+            world={"hopeless": 0.04, "namesake": 0.4, "pages": _apart(BROWSING)},
             errors={"no_answer": 0.065},
             habits={"room": 29},
         ),
