@@ -14,7 +14,7 @@ from tracerank.cli.record_files import check_format, finish_decisions
 from tracerank.cli.terminal import json_text, note, print_json, working
 from tracerank.errors import UsageError
 from tracerank.evaluation.tally import Tally
-from tracerank.methods import EQUALITIES, MethodOptions, is_fitted
+from tracerank.methods import EQUALITIES, EVIDENCE, MethodOptions, is_fitted
 from tracerank.pools.pool import Pool, drop_reasons
 from tracerank.runs.resumable import ResumableLines
 from tracerank.selecting import Selection, kept_decisions
