@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 from tracerank.readers.assemble import Dialogue
 from tracerank.readers.calls.results import cited_results
+from tracerank.readers.chat_turns import Turns
 from tracerank.readers.files.loose_json import load_json
 from tracerank.readers.tools import ToolCall, clean_name, is_underway, parse_arguments, submitted_answer
 from tracerank.readers.values import cleaned, content_of, said_of, text_of, whole_number
@@ -59,11 +60,12 @@ def read_chat(messages: Sequence[object]) -> Dialogue:
     """Calls with their returns, the first user text and the final text of chat messages."""
     calls: list[ToolCall] = []
     waiting = _Waiting()
-    asked: str | None = None
+    turns = Turns()
     final: str | None = None
     for message in _as_the_agent_saw(messages):
         role = cleaned(message.get("role"))
         if role == "assistant":
+            turns.reply()
             made = list(_calls(message))
             if made:
                 waiting.add(made, len(calls))
@@ -78,9 +80,9 @@ def read_chat(messages: Sequence[object]) -> Dialogue:
             place = waiting.answered_by(message)
             if place is not None:
                 calls[place] = _returned(calls[place], message)
-        elif role == "user" and not asked:
-            asked = text_of(content_of(message))
-    return Dialogue(tuple(calls), asked, final)
+        elif role == "user" and (not calls or turns.question is None):
+            turns.ask(text_of(content_of(message)))
+    return Dialogue(tuple(calls), turns.question, final)
 
 
 def _as_the_agent_saw(messages: Sequence[object]) -> Iterator[Mapping[str, Any]]:

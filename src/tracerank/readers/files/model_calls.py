@@ -23,6 +23,7 @@ _MOST_OPEN = 2000
 _EMPTY: tuple[object, ...] = (None, "", [], {})
 _ASKING = ("request", "kwargs", "body", "input")
 _REPLYING = ("response", "response_obj", "completion", "output", "reply")
+_OF_REQUESTS = ("input", "previous_response_id")
 _ITEM_CALLS = ("function_call", "custom_tool_call")
 NEXT_TOOL = "next_tool_name"
 """What a DSPy agent says where it goes on; only its last call of the model does not."""
@@ -55,6 +56,18 @@ def opened_call(record: Record) -> Record | None:
         return None
     rest = {name: value for name, value in record.items() if name not in (*_ASKING, *_REPLYING, "messages")}
     return {**rest, "messages": [*messages, reply]}
+
+
+def opened_response(record: Record) -> Record | None:
+    """A call of the Responses API whose request and response stand in objects of their own, as one; None: none."""
+    asked, replied = (
+        next((one for name in names if isinstance(one := _decoded(record.get(name)), Mapping)), {})
+        for names in (_ASKING, _REPLYING)
+    )
+    if asked.get("input") is None or not isinstance(replied.get("output"), list):
+        return None
+    rest = {name: value for name, value in record.items() if name not in (*_ASKING, *_REPLYING)}
+    return {**rest, **replied, **{name: asked[name] for name in _OF_REQUESTS if asked.get(name) is not None}}
 
 
 def is_call(record: Record) -> bool:
@@ -111,7 +124,8 @@ class ModelCalls:
         """The records that are complete now that this one came."""
         record = state_in(item.value)
         is_snapshot = record is not item.value
-        item = item._replace(value=record) if is_snapshot else item
+        record = opened_response(record) or record
+        item = item if record is item.value else item._replace(value=record)
         if isinstance(record.get("outputs"), list) and "messages" in record:
             yield from self._told_as_text(item)
         elif (whole := opened_call(record)) is not None:
