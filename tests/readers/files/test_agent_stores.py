@@ -100,7 +100,7 @@ def test_rows_that_are_no_json_are_told_and_the_others_read(tmp_path: Path) -> N
 
 
 def test_a_session_beyond_all_measure_is_dropped_and_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(agent_stores, "_LONGEST_SESSION", 2000)
+    monkeypatch.setattr(agent_stores, "MAX_SESSION_BYTES", 2000)
     long = [(None, "s", json.dumps({"role": "user", "content": "x" * 3000}))]
     rows = [*long, *((None, "t", json.dumps(turn)) for turn in turns())]
     records, problems = items(store(tmp_path / "s.db", MESSAGES, "turns", rows))
@@ -301,3 +301,17 @@ def test_runs_of_agno_that_stand_in_their_session_are_rollouts_of_their_own_ques
     ]
     path = store(tmp_path / "s.db", schema, "sessions", [("s", "agent", json.dumps(json.dumps(runs)), 1)])
     assert [answer for answer, _ in answers(path)] == ["Danube", "Inn"]
+
+
+@pytest.mark.parametrize(("key", "order"), [("thread_id", "createdAt"), ("session_id", "created_at")])
+def test_any_table_of_messages_with_a_session_a_role_and_a_content_is_read(
+    tmp_path: Path, key: str, order: str
+) -> None:
+    schema = f"CREATE TABLE m (id TEXT, {key} TEXT, content TEXT, role TEXT, {order} TEXT)"
+    rows = [
+        (f"{place}", "t", json.dumps({"tool_calls": turn["tool_calls"], "content": None}), turn["role"], str(place))
+        if "tool_calls" in turn
+        else (f"{place}", "t", turn["content"], turn["role"], str(place))
+        for place, turn in enumerate((turns()[0], turns()[-1]))
+    ]
+    assert answers(store(tmp_path / "s.db", schema, "m", rows)) == [("Danube", [])]

@@ -221,3 +221,15 @@ def test_pieces_of_words_behind_the_last_call_are_the_answer(tmp_path: Path) -> 
         {"event": "RunCompleted", "run_id": "r", "session_id": "s", "content": "I look.Danube"},
     ]
     assert rollouts(tmp_path, *rows) == [("Danube", [("q", 1)])]
+
+
+def test_a_request_and_a_response_in_objects_of_their_own_are_one_run(tmp_path: Path) -> None:
+    call = {"type": "function_call", "call_id": "c", "name": "search", "arguments": '{"query": "q"}'}
+    back = {"type": "function_call_output", "call_id": "c", "output": FOUND}
+    said = {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "Danube"}]}
+    path = tmp_path / "log.jsonl"
+    for given, output in ((ASKED, [call, back, said]), ([{"role": "user", "content": ASKED}, call, back], [said])):
+        path.write_text(json.dumps({"request": {"model": "m", "input": given}, "response": {"output": output}}))
+        (pool,) = read_pools(path)
+        assert (pool.question.text, [one.answer for one in pool.rollouts]) == (ASKED, ["Danube"])
+        assert len(pool.rollouts[0].searches[0].evidence) == 1

@@ -138,6 +138,21 @@ def test_pipes_devices_and_circles_of_links_are_refused_and_do_not_hang(tmp_path
             read(place)
 
 
+def test_a_session_that_keeps_a_file_for_each_message_is_one_run(tmp_path: Path) -> None:
+    for run, answer in enumerate(("Ada", "Bob")):
+        agent = f"session_q{run}/agents/agent_default"
+        said = [{"role": "user", "content": [{"text": "Who?"}]}, {"role": "assistant", "content": [{"text": answer}]}]
+        about = {f"session_q{run}/session.json": '{"session_id": "x"}', f"{agent}/agent.json": '{"agent_id": "y"}'}
+        parts = {
+            f"{agent}/messages/message_{n}.json": json.dumps({"message": one, "message_id": n}, indent=2)
+            for n, one in enumerate(said, 9)  # the tenth comes after the ninth
+        }
+        files(tmp_path, {**about, **parts})
+    pools, problems = read(tmp_path)
+    assert (answers(pools), problems) == ([["Ada", "Bob"]], [])
+    assert answers(read(tmp_path / "session_q0" / "agents" / "agent_default" / "messages")[0]) == [["Ada"]]
+
+
 def test_deep_nesting_is_a_problem_and_costs_no_sibling(tmp_path: Path) -> None:
     deep = '{"question": ' + "[" * 100_000 + "]" * 100_000 + "}"
     files(tmp_path, {"x.jsonl": f"{row('1')}\n{deep}\n{row('2')}"})

@@ -8,8 +8,9 @@ import glob
 import os
 import re
 from collections import Counter
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 from tracerank.errors import ReadError
 from tracerank.readers.files.natural_order import natural
@@ -25,6 +26,8 @@ _ABOUT_ARROW = frozenset(("dataset_info.json", "state.json"))
 _OPENED = ("/dev/fd/", "/dev/stdin", "/proc/self/fd/")
 """What a shell opened for this process, such as ``<(zcat logs.gz)``."""
 NOT_A_FILE = "a pipe or a device, not a file"
+_MESSAGE = re.compile(r"[/\\]messages[/\\]message_\d{1,9}\.json\Z")
+_SESSION = re.compile(r"[/\\]session_([^/\\]+)[/\\]")
 _ITERATION = re.compile(r"(?:iter|iteration|run|rollout|attempt|sample|seed|trial|epoch|pass|k)[-_ ]?\d{1,9}", re.I)
 
 
@@ -39,9 +42,13 @@ class Found:
     """Those of a job whose folder this is."""
     refused: tuple[str, ...] = ()
     """Pipes and devices in the folder, which would block or never end."""
+    sessions: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """By their folder, which stands in ``names``, the files of sessions that keep a file for each message."""
 
     def records(self, name: str, read: ReadLine = read_one) -> Iterator[RecordAt | Problem]:
         """The records of one of the files; ``read`` is asked about the lines of JSON Lines."""
+        if name in self.sessions:
+            return _session(name, self.sessions[name])
         is_trial = self.trials is not None and name in self.trials.by_name
         return self.trials.records(name) if self.trials is not None and is_trial else iter_input(name, read)
 
@@ -81,10 +88,41 @@ def _found(names: list[str], place: str) -> Found:
     names = [name for name in names if name not in refused]
     if not names:
         raise ReadError(f"{place}: the folder holds no files; hidden ones, pipes and devices are not read")
-    if not any(os.path.basename(name) == RESULT for name in names):
-        return Found(in_sample_order(names), place, refused=refused)
-    trials, rest = trials_among(in_sample_order(names))
-    return Found((*trials.by_name, *in_sample_order(rest)), place, trials, refused)
+    sessions, names = _sessions_among(names)
+    trials = None
+    if any(os.path.basename(name) == RESULT for name in names):
+        trials, names = trials_among(in_sample_order(names))
+    ordered = in_sample_order([*sessions, *names])
+    return Found((*(trials.by_name if trials else ()), *ordered), place, trials, refused, sessions)
+
+
+def _sessions_among(names: Sequence[str]) -> tuple[dict[str, tuple[str, ...]], list[str]]:
+    """Sessions as Strands keeps them, a file for each message and two that describe the rest, and the other names."""
+    found: dict[str, list[str]] = {}
+    for name in names:
+        if _MESSAGE.search(name):
+            found.setdefault(os.path.dirname(name), []).append(name)
+    about = {
+        os.path.normpath(os.path.join(folder, above, file))
+        for folder in found
+        for above, file in (("..", "agent.json"), (os.path.join("..", "..", ".."), "session.json"))
+    }
+    rest = [name for name in names if os.path.dirname(name) not in found and os.path.normpath(name) not in about]
+    return {folder: tuple(sorted(each, key=natural)) for folder, each in found.items()}, rest
+
+
+def _session(folder: str, names: Sequence[str]) -> Iterator[RecordAt | Problem]:
+    messages: list[Any] = []
+    size = 0
+    for name in names:
+        for item in iter_records(name):
+            if isinstance(item, Problem):
+                yield item
+            else:
+                messages.append(item.value.get("message", item.value))
+                size += item.size
+    found = _SESSION.search(folder)
+    yield RecordAt({"messages": messages, "session_id": found[1] if found else folder}, folder, size)
 
 
 def iter_input(path: PathLike, read: ReadLine = read_one) -> Iterator[RecordAt | Problem]:
