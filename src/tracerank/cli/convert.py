@@ -14,9 +14,9 @@ from tracerank.pools.arrow_rows import PARQUET, RowWriter
 from tracerank.pools.atif_export import rollout_to_trajectory
 from tracerank.pools.canonical import rollout_to_record
 from tracerank.pools.pool import Pool
-from tracerank.readers.files.joining import ScatteredRollout
-from tracerank.readers.files.records import Problem
 from tracerank.readers.grouping import ScatteredPool
+from tracerank.readers.sources.joining import ScatteredRollout
+from tracerank.readers.sources.json_lines import Problem
 from tracerank.runs.atomic import line_of, packed, whole_file
 
 CANONICAL, ATIF = "canonical", "atif"

@@ -14,11 +14,11 @@ from tracerank.pools.types import Question
 from tracerank.pools.urls import canonical_url
 from tracerank.readers.base import Parsed, Record, reject
 from tracerank.readers.calls.assembly import rollout_of, unread
-from tracerank.readers.calls.results import Result
 from tracerank.readers.chat_turns import Turns
 from tracerank.readers.events import Asked, Called, Event, Returned, Said
-from tracerank.readers.files.loose_json import decoded_value
-from tracerank.readers.files.record_fields import (
+from tracerank.readers.results import Result
+from tracerank.readers.sources.loose_json import decoded_value
+from tracerank.readers.sources.record_fields import (
     explicit_answer,
     final_text,
     label_of,

@@ -6,7 +6,7 @@ tells a message that is logged again from a new one. Without ids, returns answer
 
 from dataclasses import dataclass
 
-from tracerank.readers.calls.results import Result
+from tracerank.readers.results import Result
 from tracerank.readers.tools import CallKind
 
 

@@ -13,9 +13,9 @@ from typing import Any
 from tracerank.answers.exact import normalize_answer
 from tracerank.pools.documents import link_documents
 from tracerank.pools.pool import Pool
-from tracerank.pools.types import Rollout
+from tracerank.pools.types import Rollout, Search
 from tracerank.readers.calls.assembly import URL_ONLY
-from tracerank.readers.files.records import Problem
+from tracerank.readers.sources.json_lines import Problem
 
 LONG_ANSWER_WORDS = 12
 """Answers longer than this are rarely equal as strings."""
@@ -46,6 +46,8 @@ class Inspection:
     evidence: int = 0
     addresses_only: int = 0
     """Evidence of which the log keeps a title or an address, but no text."""
+    read_whole: int = 0
+    """Searches whose return is one text without a title or a source: perhaps several results."""
     documents: int = 0
     """Distinct sources, summed over questions."""
     with_evidence: int = 0
@@ -119,6 +121,7 @@ class Inspection:
         seen = [evidence for search in rollout.searches for evidence in search.evidence]
         self.evidence += len(seen)
         self.addresses_only += sum(evidence.status == URL_ONLY for evidence in seen)
+        self.read_whole += sum(_is_whole(search) for search in rollout.searches)
         self.with_evidence += bool(seen)
         self.confidences += rollout.confidence is not None
         if rollout.answer:
@@ -152,6 +155,11 @@ def _warnings(found: Inspection) -> list[tuple[bool, str]]:
             f"no page text: {found.addresses_only:,} of {found.evidence:,} pieces of evidence are bare titles or links",
         ),
         (
+            found.read_whole > 0,
+            f"{found.read_whole:,} searches were read as one text each: if they list several results, these are not "
+            "told apart",
+        ),
+        (
             found.repeats > 0,
             f"{found.repeats:,} rollouts repeat another one of their question in every word: sampled without chance, "
             "or given twice?",
@@ -167,6 +175,12 @@ def _warnings(found: Inspection) -> list[tuple[bool, str]]:
             f"answers are long (median {words} words): as strings they are hardly ever equal, so votes count little",
         ),
     ]
+
+
+def _is_whole(search: Search) -> bool:
+    """Whether a search brought back one text that names neither a title nor a source."""
+    shown = [evidence for evidence in search.evidence if evidence.tool == "search"]
+    return len(shown) == 1 and shown[0].title is None and shown[0].document is None
 
 
 def _sources(rollout: Rollout) -> list[str]:

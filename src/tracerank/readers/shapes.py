@@ -11,7 +11,7 @@ from typing import Any
 
 from tracerank.readers import vocabulary as words
 from tracerank.readers.events import Called, Returned
-from tracerank.readers.files.loose_json import decoded_value
+from tracerank.readers.sources.loose_json import decoded_value
 from tracerank.readers.values import whole_number
 
 Fields = Mapping[str, Any]

@@ -14,7 +14,6 @@ from tracerank.readers.assemble import Dialogue, dialogue_of, stated_answer
 from tracerank.readers.calls.grounding import grounded_call
 from tracerank.readers.calls.text_calls import CALL_TAGS, spoken, tagged_returns, written_calls
 from tracerank.readers.events import Asked, Called, Event, Returned, Said
-from tracerank.readers.files.loose_json import decoded_value
 from tracerank.readers.shapes import (
     Fields,
     call_of,
@@ -31,6 +30,7 @@ from tracerank.readers.shapes import (
     speaker_of,
     unwrapped,
 )
+from tracerank.readers.sources.loose_json import decoded_value
 from tracerank.readers.tools import clean_name, names_in_use, parse_arguments
 from tracerank.readers.values import plain_text, said_of, text_of
 

@@ -134,7 +134,7 @@ def folder_of(name: str | Path) -> Path:
     if name == SHIPPED:
         return Path(str(files("tracerank.evidence").joinpath("shipped")))
     if ":/" in str(name):
-        from tracerank.readers.files.remote import fetched_folder, is_remote  # brings all readers
+        from tracerank.readers.sources.remote import fetched_folder, is_remote  # brings all readers
 
         if is_remote(str(name)):
             return fetched_folder(str(name))

@@ -19,8 +19,8 @@ from tracerank.lab.corpus.index import Corpus
 from tracerank.lab.tools.ranked_search import print_ranked
 from tracerank.pools.canonical import record_to_parsed, rollout_to_record
 from tracerank.pools.types import Question, Rollout
-from tracerank.readers.calls.text_layouts import split_ranked
 from tracerank.readers.detect import detect
+from tracerank.readers.ranked import split_ranked
 
 QUESTION = Question("q7", "Which river, {where} and <when>?")
 LIMITS = Limits(turns=6, calls=7, return_characters=1500)

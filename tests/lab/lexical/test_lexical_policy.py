@@ -14,7 +14,7 @@ from tracerank.lab.lexical.agent import PRESETS, LexicalPolicy
 from tracerank.lab.tools.ranked_search import print_ranked
 from tracerank.pools.pool import Pool
 from tracerank.pools.types import Question, Rollout
-from tracerank.readers.calls.text_layouts import split_ranked
+from tracerank.readers.ranked import split_ranked
 
 ROOT = Path(__file__).parents[3]
 QUESTIONS = (

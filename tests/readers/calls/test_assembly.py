@@ -10,7 +10,7 @@ from tracerank.pools.canonical import record_to_parsed, rollout_to_record
 from tracerank.pools.pool import Pool
 from tracerank.pools.types import BROWSING, WEBQA, Document, Question, Rollout
 from tracerank.readers.calls.assembly import URL_ONLY, rollout_of, searches_of, unread
-from tracerank.readers.calls.results import Result
+from tracerank.readers.results import Result
 from tracerank.readers.tools import TOOL_NAMES, ToolCall
 from tracerank.trace.graph import build_graph
 from tracerank.trace.recipe import RECIPES

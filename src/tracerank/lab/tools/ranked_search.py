@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from tracerank.lab.corpus.base import Passage
 from tracerank.lab.tools.page_text import one_line
-from tracerank.readers.calls.text_layouts import STRICT_RANKS
+from tracerank.readers.ranked import STRICT_RANKS
 
 CHUNKS = len(STRICT_RANKS)
 NOTHING_FOUND = "No results found."

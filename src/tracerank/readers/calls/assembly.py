@@ -11,8 +11,8 @@ from tracerank.answers.exact import normalize_excerpts, normalize_text
 from tracerank.answers.text_keys import trimmed
 from tracerank.pools.types import BROWSING, WEBQA, Document, Evidence, Rollout, Search
 from tracerank.pools.urls import canonical_url
-from tracerank.readers.calls.results import Result, blocks_of, is_failure
-from tracerank.readers.calls.returns import read_pages, read_search, stated_queries, value_of, without_verdicts
+from tracerank.readers.results import Result, blocks_of, is_failure
+from tracerank.readers.returns import read_pages, read_search, stated_queries, value_of, without_verdicts
 from tracerank.readers.tools import (
     CallKind,
     Target,

@@ -8,9 +8,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from tracerank.readers.assemble import Dialogue
-from tracerank.readers.calls.results import cited_results
 from tracerank.readers.chat_turns import Turns
-from tracerank.readers.files.loose_json import load_json
+from tracerank.readers.results import cited_results
+from tracerank.readers.sources.loose_json import load_json
 from tracerank.readers.tools import ToolCall, clean_name, is_underway, parse_arguments, submitted_answer
 from tracerank.readers.values import cleaned, content_of, said_of, text_of, whole_number
 

@@ -7,8 +7,8 @@ are not logged: evidence is a title, an address and the sentences that cite it.
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from tracerank.readers.calls.results import Result
 from tracerank.readers.events import Called
+from tracerank.readers.results import Result
 from tracerank.readers.shapes import fields_of
 from tracerank.readers.values import whole_number
 

@@ -1,6 +1,6 @@
 """Records with OpenAI chat messages, AggAgent's rows among them: which records are some, and where the messages stand.
 
-The messages are read in ``calls/chat_messages.py``, the fields around them in ``files/record_fields.py``. gpt-oss
+The messages are read in ``calls/chat_messages.py``, the fields around them in ``sources/record_fields.py``. gpt-oss
 browser transcripts have a reader of their own, which knows cursors.
 """
 
@@ -10,12 +10,12 @@ from typing import Any
 from tracerank.readers.assemble import parsed_dialogue
 from tracerank.readers.base import Parsed, Record, reject
 from tracerank.readers.calls.chat_messages import makes_calls, read_chat
-from tracerank.readers.files.model_calls import reply_of
-from tracerank.readers.files.record_fields import decoded, question_of, sample_id_of
 from tracerank.readers.formats.browsing import BrowsingReader
 from tracerank.readers.formats.canonical import CanonicalReader
 from tracerank.readers.formats.search_r1 import SearchR1Reader
 from tracerank.readers.formats.webqa import WebQAReader
+from tracerank.readers.sources.record_fields import decoded, question_of, sample_id_of
+from tracerank.readers.sources.stitch import reply_of
 from tracerank.readers.values import cleaned
 
 MESSAGE_FIELDS = (

@@ -11,7 +11,7 @@ from dataclasses import replace
 from tracerank.pools.types import BROWSING
 from tracerank.readers.assemble import Dialogue, parsed_dialogue
 from tracerank.readers.base import Parsed, Record, reject
-from tracerank.readers.files.record_fields import label_value, question_of, sample_id_of
+from tracerank.readers.sources.record_fields import label_value, question_of, sample_id_of
 from tracerank.readers.tools import TOOL_NAMES, ToolCall, parse_arguments, queries_of
 from tracerank.readers.values import plain_text, text_of
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from tracerank.readers.assemble import Dialogue, parsed_dialogue
 from tracerank.readers.base import Parsed, Record, reject
-from tracerank.readers.files.record_fields import label_value, question_of, references_of, sample_id_of
+from tracerank.readers.sources.record_fields import label_value, question_of, references_of, sample_id_of
 from tracerank.readers.tools import ToolCall
 from tracerank.readers.values import plain_text
 

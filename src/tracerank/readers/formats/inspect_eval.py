@@ -12,7 +12,7 @@ from tracerank.pools.types import Question
 from tracerank.readers.assemble import Dialogue, parsed_dialogue
 from tracerank.readers.base import Parsed, Record, reject
 from tracerank.readers.calls.chat_messages import read_chat
-from tracerank.readers.files.record_fields import label_value
+from tracerank.readers.sources.record_fields import label_value
 from tracerank.readers.values import encodable, plain_text, said_of, text_of, whole_number
 
 _ATTACHMENT = "attachment://"

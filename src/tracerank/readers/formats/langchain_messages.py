@@ -11,8 +11,6 @@ from typing import Any
 
 from tracerank.readers.assemble import FILE_SEARCH, Assembly, Dialogue, parsed_dialogue, stated_answer
 from tracerank.readers.base import Parsed, Record, reject
-from tracerank.readers.calls.results import Result
-from tracerank.readers.files.record_fields import decoded, question_of, sample_id_of
 from tracerank.readers.formats.anthropic_messages import (
     CLIENT_CALLS,
     client_output,
@@ -23,6 +21,8 @@ from tracerank.readers.formats.anthropic_messages import (
 )
 from tracerank.readers.formats.langchain_texts import told_in
 from tracerank.readers.formats.openai_responses import HOSTED_CALLS, cited_in, read_item, web_call
+from tracerank.readers.results import Result
+from tracerank.readers.sources.record_fields import decoded, question_of, sample_id_of
 from tracerank.readers.tools import ToolCall, parse_arguments
 from tracerank.readers.values import said_of, text_of
 

@@ -10,8 +10,8 @@ from typing import Any
 
 from tracerank.readers.assemble import Assembly, parsed_dialogue, stated_answer
 from tracerank.readers.base import Parsed, Record, reject
-from tracerank.readers.files.record_fields import decoded, question_of, sample_id_of
 from tracerank.readers.formats.openai_responses import read_item
+from tracerank.readers.sources.record_fields import decoded, question_of, sample_id_of
 
 # A saved state keeps what it sends to the model apart from the whole run, which handoffs may shorten.
 _ITEM_FIELDS = ("new_items", "session_items", "generated_items")

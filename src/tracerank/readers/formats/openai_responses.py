@@ -10,8 +10,8 @@ from typing import Any
 from tracerank.pools.urls import canonical_url
 from tracerank.readers.assemble import FILE_SEARCH, Assembly, asked_question, parsed_dialogue
 from tracerank.readers.base import Parsed, Record, reject
-from tracerank.readers.calls.results import Result, blocks_of, cited_results
-from tracerank.readers.files.record_fields import decoded, lists_any, sample_id_of
+from tracerank.readers.results import Result, blocks_of, cited_results
+from tracerank.readers.sources.record_fields import decoded, lists_any, sample_id_of
 from tracerank.readers.tools import ToolCall, parse_arguments
 from tracerank.readers.values import part_text, said_of, text_of
 
