@@ -9,9 +9,8 @@ from tracerank.errors import MalformedRollout, ReadError
 from tracerank.pools.pool import Pool
 from tracerank.pools.types import BROWSING, Question, Rollout
 from tracerank.readers import grouping
-from tracerank.readers.base import Parsed, Record, reject
+from tracerank.readers.base import Parsed, Problem, Record, RecordAt, reject
 from tracerank.readers.grouping import Placed, group, parse_record
-from tracerank.readers.sources.json_lines import Problem, RecordAt
 
 SIZE = 100
 

@@ -4,8 +4,8 @@ import json
 
 from tests.builders import pool_of, ranked, rollout
 from tracerank.pools.types import WEBQA
+from tracerank.readers.base import Problem
 from tracerank.readers.inspection import Inspection
-from tracerank.readers.sources.json_lines import Problem
 
 
 def test_the_record_is_plain_json_with_counts_examples_and_warnings() -> None:

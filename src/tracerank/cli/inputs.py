@@ -11,8 +11,8 @@ from tracerank.errors import ReadError, UndecidedPool, UsageError
 
 if TYPE_CHECKING:  # the readers take longer to import than --help may take
     from tracerank.pools.pool import Pool
+    from tracerank.readers.base import Problem
     from tracerank.readers.grouping import Report
-    from tracerank.readers.sources.json_lines import Problem
 
 SHOWN = 10
 """Problems that are shown on the terminal, one by one."""
@@ -118,7 +118,7 @@ class Problems:
 
     def undecided(self, pool: "Pool", reason: str) -> None:
         """Report that a method or its server failed on a pool."""
-        from tracerank.readers.sources.json_lines import Problem
+        from tracerank.readers.base import Problem
 
         self.failures += 1
         source = next((one.source for one in pool.rollouts if one.source), "the input")

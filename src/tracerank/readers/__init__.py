@@ -15,13 +15,13 @@ from typing import TYPE_CHECKING, Any, cast
 from tracerank.errors import ReadError, UsageError
 from tracerank.pools.pool import Pool
 from tracerank.pools.types import Question
-from tracerank.readers.base import Parsed, Reader, Record
+from tracerank.readers.base import Parsed, PathLike, Problem, Reader, Record, RecordAt
 from tracerank.readers.detect import AUTO, CANONICAL, READERS, assign_readers, reader_named, taken_apart
 from tracerank.readers.grouping import WINDOW_BYTES, Placed, Report, group, parse_record
 from tracerank.readers.sources.canonical_lines import CanonicalLines
 from tracerank.readers.sources.field_map import ASKED, BETWEEN, FieldMap, name_and_map, name_and_questions
 from tracerank.readers.sources.joining import Joiner, Joining, ScatteredRollout
-from tracerank.readers.sources.json_lines import PathLike, Problem, ReadLine, RecordAt, iter_values, read_one
+from tracerank.readers.sources.json_lines import ReadLine, iter_values, read_one
 from tracerank.readers.sources.open import NOT_A_FILE, find_files
 from tracerank.readers.sources.stitch import runs_in
 from tracerank.readers.telemetry.reader import TelemetryReader
@@ -197,7 +197,7 @@ class _Source:
             for name, traces in by_file(rest, places).items():
                 yield from self._named(name, traces, places)
         if self.fields.paths:
-            for problem in self.fields.unseen(self.seen, ", ".join(map(os.fspath, places)) or ROWS):
+            for problem in self.fields.unseen(self.seen, ", ".join(os.fspath(place) for place in places) or ROWS):
                 self.report(problem)
         if self.unasked is not None:
             for problem in self.unasked.told():

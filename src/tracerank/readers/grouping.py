@@ -15,9 +15,8 @@ from tracerank.errors import MalformedRollout, ReadError
 from tracerank.pools.pool import Pool
 from tracerank.pools.types import Question, Rollout
 from tracerank.readers.agent_names import agent_of
-from tracerank.readers.base import GENERAL, Parsed, Reader, Record, UnreadableRollout
+from tracerank.readers.base import GENERAL, Parsed, Problem, Reader, Record, RecordAt, UnreadableRollout
 from tracerank.readers.sources.joining import Digests, digest_of
-from tracerank.readers.sources.json_lines import Problem, RecordAt
 from tracerank.readers.sources.record_fields import goes_by_bare_id
 
 WINDOW_BYTES = 64 * 2**20

@@ -20,8 +20,7 @@ from tracerank.answers.exact import normalize_text
 from tracerank.errors import ReadError
 from tracerank.pools.canonical import kind_of
 from tracerank.pools.types import Question
-from tracerank.readers.base import Record
-from tracerank.readers.sources.json_lines import PathLike, Problem, RecordAt
+from tracerank.readers.base import PathLike, Problem, Record, RecordAt
 from tracerank.readers.sources.open import find_files, iter_input
 from tracerank.readers.sources.record_fields import RECORD_KEY, identity_of, references_of
 from tracerank.readers.sources.remote import is_remote, opened_remote

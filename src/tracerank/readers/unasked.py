@@ -10,10 +10,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from tracerank.pools.types import Question
-from tracerank.readers.base import Record
+from tracerank.readers.base import PathLike, Problem, Record
 from tracerank.readers.grouping import Placed, Report
 from tracerank.readers.question_files import QuestionTable
-from tracerank.readers.sources.json_lines import PathLike, Problem
 from tracerank.readers.sources.open import Found, find_files
 from tracerank.readers.sources.run_names import RunName, common_folder, question_of_run, run_names
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from tracerank.errors import ReadError, TraceRankError, UsageError
 from tracerank.methods import method_identity
-from tracerank.readers.sources.json_lines import PathLike
+from tracerank.readers.base import PathLike
 from tracerank.readers.sources.open import find_files
 from tracerank.readers.sources.remote import is_remote, remote_identity
 from tracerank.runs.locks import alone_with

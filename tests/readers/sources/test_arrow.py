@@ -11,9 +11,9 @@ import pytest
 
 from tracerank.errors import ReadError, UsageError
 from tracerank.readers import Problem, read_pools
+from tracerank.readers.base import RecordAt
 from tracerank.readers.formats.chat import ChatReader
 from tracerank.readers.sources.arrow import iter_parquet
-from tracerank.readers.sources.json_lines import RecordAt
 
 pa = pytest.importorskip("pyarrow")
 pq = pytest.importorskip("pyarrow.parquet")

@@ -15,11 +15,11 @@ from tracerank import readers
 from tracerank.errors import MalformedRollout, ReadError
 from tracerank.pools.canonical import rollout_to_record
 from tracerank.pools.types import Document, Evidence, Question, Rollout, Search
-from tracerank.readers.base import Parsed
+from tracerank.readers.base import Parsed, Problem, RecordAt
 from tracerank.readers.detect import assign_readers
 from tracerank.readers.formats.canonical import CanonicalReader
 from tracerank.readers.sources.canonical_lines import CanonicalLines
-from tracerank.readers.sources.json_lines import Problem, RecordAt, read_one
+from tracerank.readers.sources.json_lines import read_one
 from tracerank.runs.atomic import line_of
 
 PLACE = "file.jsonl:7"

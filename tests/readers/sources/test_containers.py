@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from tracerank.readers.sources.json_lines import Problem, RecordAt, iter_records
+from tracerank.readers.base import Problem, RecordAt
+from tracerank.readers.sources.json_lines import iter_records
 from tracerank.readers.sources.unwrap import as_record, parts_of, records_in
 
 ROWS = [{"question": "a?", "prediction": "x"}, {"question": "b?", "prediction": "y"}]

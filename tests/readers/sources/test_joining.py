@@ -10,10 +10,9 @@ import pytest
 from tracerank.errors import ReadError
 from tracerank.pools.types import Question, Rollout
 from tracerank.readers import Problem, iter_pools, read_pools
-from tracerank.readers.base import Parsed, Record, reject
+from tracerank.readers.base import Parsed, Record, RecordAt, reject
 from tracerank.readers.formats.webqa import WebQAReader
 from tracerank.readers.sources.joining import Joiner, Joining, Piece
-from tracerank.readers.sources.json_lines import RecordAt
 
 
 class Lines:

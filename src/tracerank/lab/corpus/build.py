@@ -19,7 +19,8 @@ from tracerank.lab.corpus.index import FILE, SCORES, TEXTS, CorpusInfo
 from tracerank.lab.corpus.passages import cut_passages
 from tracerank.pools.canonical import kind_of
 from tracerank.pools.urls import canonical_url
-from tracerank.readers.sources.json_lines import Problem, RecordAt, iter_records
+from tracerank.readers.base import Problem, RecordAt
+from tracerank.readers.sources.json_lines import iter_records
 from tracerank.readers.sources.open import iter_input
 from tracerank.readers.sources.remote import is_remote
 

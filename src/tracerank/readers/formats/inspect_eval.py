@@ -1,6 +1,6 @@
 """Inspect AI samples: one rollout a sample and epoch, chat messages in Inspect's own spelling.
 
-Reads what ``inspect_zip.py`` or a ``.json`` log gives. Scores are read as labels only: their answers and explanations
+Reads what ``archives.py`` or a ``.json`` log gives. Scores are read as labels only: their answers and explanations
 were written by a scorer that saw the target. Events repeat the messages and are not read.
 """
 

@@ -19,7 +19,7 @@ import orjson
 
 from tracerank.errors import ReadError
 from tracerank.extras import missing
-from tracerank.readers.sources.json_lines import Problem, RecordAt
+from tracerank.readers.base import Problem, RecordAt
 from tracerank.readers.sources.run_names import natural
 from tracerank.readers.values import whole_number
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from tracerank.errors import ReadError, UsageError
 from tracerank.extras import needed
-from tracerank.readers.sources.json_lines import Problem, RecordAt
+from tracerank.readers.base import Problem, RecordAt
 
 _STREAM_MAGIC = b"\xff\xff\xff\xff"
 """Of an Arrow stream of batches, which is what the library ``datasets`` saves."""

@@ -13,8 +13,8 @@ from tracerank.endpoints.chat import Usage, record_to_message
 from tracerank.errors import TraceRankError
 from tracerank.pools.canonical import SCHEMA, SCHEMA_NAME, record_to_view
 from tracerank.pools.types import RETENTION_RULES, WEBQA, Question, Rollout, Search, maker_of
-from tracerank.readers.base import Parsed, Record
-from tracerank.readers.sources.json_lines import Problem, RecordAt, read_one
+from tracerank.readers.base import Parsed, Problem, Record, RecordAt
+from tracerank.readers.sources.json_lines import read_one
 
 MAX_KNOWN_BYTES = 1 << 21
 """Of the searches that are remembered, so that those which rollouts share are one object."""

@@ -11,8 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tracerank.errors import UsageError, did_you_mean
-from tracerank.readers.base import Record
-from tracerank.readers.sources.json_lines import PathLike, Problem, RecordAt
+from tracerank.readers.base import PathLike, Problem, Record, RecordAt
 from tracerank.readers.sources.record_fields import is_known_field
 from tracerank.readers.sources.unwrap import parts_of, parts_of_pool
 

@@ -13,8 +13,7 @@ from hashlib import blake2b
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 from tracerank.errors import ReadError
-from tracerank.readers.base import Record
-from tracerank.readers.sources.json_lines import RecordAt
+from tracerank.readers.base import Record, RecordAt
 
 _LOW = 2**32 - 1
 

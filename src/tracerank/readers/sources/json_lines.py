@@ -19,10 +19,11 @@ import orjson
 from tracerank.errors import ReadError
 from tracerank.pools.canonical import kind_of
 from tracerank.readers.base import PathLike, Problem, RecordAt
+from tracerank.readers.sources.lists import as_record
 from tracerank.readers.sources.loose_json import NOT_JSON, load_objects
 from tracerank.readers.sources.tables import Header, header_of, iter_rows
 from tracerank.readers.sources.trial_logs import OPENING, is_trial_log, iter_trials
-from tracerank.readers.sources.unwrap import as_record, pair_record, parts_of, parts_of_pool, records_in
+from tracerank.readers.sources.unwrap import pair_record, parts_of, parts_of_pool, records_in
 from tracerank.readers.values import encodable
 
 if TYPE_CHECKING:

@@ -1,7 +1,7 @@
 """What a path stands for: one file of any container, all files of a folder, or those that a pattern matches.
 
-Finds and opens; what the containers hold is read in ``records.py``, ``parquet.py``, ``inspect_zip.py`` and
-``agent_stores.py``. Containers are told apart by their first bytes, whatever the name.
+Finds and opens; what the containers hold is read in ``json_lines.py``, ``arrow.py``, ``archives.py`` and
+``sqlite_stores.py``. Containers are told apart by their first bytes, whatever the name.
 """
 
 import glob
@@ -13,7 +13,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from tracerank.errors import ReadError
-from tracerank.readers.sources.json_lines import PathLike, Problem, ReadLine, RecordAt, iter_records, read_one
+from tracerank.readers.base import PathLike, Problem, RecordAt
+from tracerank.readers.sources.json_lines import ReadLine, iter_records, read_one
 from tracerank.readers.sources.remote import address, fetched, is_remote, remote_files
 from tracerank.readers.sources.run_names import natural
 from tracerank.readers.sources.sqlite_file import BESIDE, SQLITE_MAGIC
@@ -66,7 +67,7 @@ def find_files(path: PathLike) -> Found:
         return _found_remote(name)
     if not glob.has_magic(name):
         raise ReadError(f"{name}: no such file; check the path")
-    names = []
+    names: list[str] = []
     for match in glob.glob(name, recursive=True):
         names += _below(match) if os.path.isdir(match) else [match]
     if not names:

@@ -2,7 +2,7 @@
 
 Only columns that a table really stores are shown: views, virtual tables and computed columns could run what the file
 says. Where a journal lies beside the file, a private copy of both is read, since the last changes stand in it and
-SQLite would write to settle it. What the tables mean is read in ``agent_stores.py``.
+SQLite would write to settle it. What the tables mean is read in ``sqlite_stores.py``.
 """
 
 import os

@@ -13,17 +13,16 @@ from typing import Any, NamedTuple
 
 from tracerank.errors import ReadError
 from tracerank.extras import needed
-from tracerank.readers.base import Record
-from tracerank.readers.sources.json_lines import Problem, RecordAt
+from tracerank.readers.base import Problem, Record, RecordAt
+from tracerank.readers.sources.lists import as_record, events_record
 from tracerank.readers.sources.loose_json import NOT_JSON, load_json
 from tracerank.readers.sources.sqlite_file import DamagedFile, Tables, opened
-from tracerank.readers.sources.unwrap import as_record, events_record
 
 MAX_SESSION_BYTES = 1 << 28
 _TABLES_SHOWN = 8
 _MAX_DEPTH = 32
-_ARRAY, _SNAPSHOT = 6, 7
-"""Codes of MessagePack: numbers in an array, and a value as it stood at one time; smaller ones are objects."""
+_ARRAY = 6
+"""Code of numbers in an array in MessagePack; smaller ones are objects."""
 _MANY = "the session asks {} times; it is one rollout, of the first question with the last answer"
 _TOO_LONG = f"the session holds more than {MAX_SESSION_BYTES:,} bytes; it was dropped"
 _KNOWN = (
@@ -286,8 +285,9 @@ def _plain_msgpack(module: Any, data: bytes, depth: int) -> Any:
     def made(code: int, raw: bytes) -> Any:
         inside = None if code == _ARRAY else _plain_msgpack(module, raw, depth - 1)
         # (module, class, what it was made of, …)
-        is_object = code < _ARRAY and isinstance(inside, list) and len(inside) > 2 and isinstance(inside[0], str)
-        return inside[2] if is_object else inside
+        if code < _ARRAY and isinstance(inside, list) and len(inside) > 2 and isinstance(inside[0], str):
+            return inside[2]
+        return inside
 
     if depth == 0:
         return None

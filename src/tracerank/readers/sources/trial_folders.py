@@ -11,7 +11,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tracerank.errors import ReadError
-from tracerank.readers.sources.json_lines import Problem, RecordAt, iter_records
+from tracerank.readers.base import Problem, RecordAt
+from tracerank.readers.sources.json_lines import iter_records
 from tracerank.readers.sources.loose_json import load_json
 from tracerank.readers.values import text_of
 

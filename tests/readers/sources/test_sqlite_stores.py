@@ -21,8 +21,8 @@ from click.testing import CliRunner
 from tracerank.cli.app import app
 from tracerank.errors import ReadError
 from tracerank.readers import read_pools
-from tracerank.readers.sources import agent_stores, sqlite_file
-from tracerank.readers.sources.json_lines import Problem, RecordAt
+from tracerank.readers.base import Problem, RecordAt
+from tracerank.readers.sources import sqlite_file, sqlite_stores
 from tracerank.readers.sources.open import iter_input
 
 FIXTURES = Path(__file__).parents[1] / "sdk_logs" / "fixtures"
@@ -100,7 +100,7 @@ def test_rows_that_are_no_json_are_told_and_the_others_read(tmp_path: Path) -> N
 
 
 def test_a_session_beyond_all_measure_is_dropped_and_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(agent_stores, "MAX_SESSION_BYTES", 2000)
+    monkeypatch.setattr(sqlite_stores, "MAX_SESSION_BYTES", 2000)
     long = [(None, "s", json.dumps({"role": "user", "content": "x" * 3000}))]
     rows = [*long, *((None, "t", json.dumps(turn)) for turn in turns())]
     records, problems = items(store(tmp_path / "s.db", MESSAGES, "turns", rows))

@@ -10,8 +10,9 @@ from typing import Any
 import pytest
 
 from tracerank.errors import ReadError
-from tracerank.readers.sources import records
-from tracerank.readers.sources.json_lines import PATIENCE, Problem, RecordAt, iter_records, read_one
+from tracerank.readers.base import Problem, RecordAt
+from tracerank.readers.sources import json_lines
+from tracerank.readers.sources.json_lines import PATIENCE, iter_records, read_one
 
 ROWS = [{"n": 1, "text": "é"}, {"n": 2}, {"n": 3}]
 LINES = "".join(json.dumps(row) + "\n" for row in ROWS)
@@ -195,7 +196,7 @@ def test_json_lines_stream_in_constant_memory(tmp_path: Path) -> None:
 
 
 def test_a_gzip_bomb_is_refused_before_it_fills_the_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(records, "_SMALL", 2**20)
+    monkeypatch.setattr(json_lines, "_SMALL", 2**20)
     bomb = file(tmp_path, gzip.compress(b"\n".join([LINES.encode(), b" " * 2**25])), "bomb.jsonl.gz")
     tracemalloc.start()
     with pytest.raises(ReadError, match=r"bomb\.jsonl\.gz: refused: unpacks to more than 200 times its size"):
@@ -212,7 +213,7 @@ def test_repeated_lines_are_no_bomb(tmp_path: Path) -> None:
 def test_a_line_that_is_too_long_is_dropped_and_told_and_the_others_are_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, packed: bool
 ) -> None:
-    monkeypatch.setattr(records, "MAX_LINE_BYTES", 1000)
+    monkeypatch.setattr(json_lines, "MAX_LINE_BYTES", 1000)
     long = json.dumps({"n": "x" * 5000}) + "\n"
     content = (LINES + long + LINES + long.rstrip()).encode()
     path = file(tmp_path, gzip.compress(content) if packed else content)
@@ -236,13 +237,13 @@ def test_a_file_that_is_one_value_is_held_up_to_a_limit(
 ) -> None:
     path = file(tmp_path, content)
     assert values(path)
-    monkeypatch.setattr(records, "MAX_VALUE_BYTES", 5000)
+    monkeypatch.setattr(json_lines, "MAX_VALUE_BYTES", 5000)
     with pytest.raises(ReadError, match="one JSON value of more than 5,000 bytes; write it as JSON Lines"):
         values(path)
 
 
 def test_a_table_with_a_line_that_is_too_long_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(records, "MAX_LINE_BYTES", 1000)
+    monkeypatch.setattr(json_lines, "MAX_LINE_BYTES", 1000)
     with pytest.raises(ReadError, match="a line of the table has more than 1,000 bytes"):
         values(file(tmp_path, "question,answer\nWho?,Ada\nWho?," + "x" * 2000 + "\n", "rows.csv"))
 
@@ -251,6 +252,6 @@ def test_what_does_not_fit_into_memory_is_told_in_a_line(tmp_path: Path, monkeyp
     def full(*_: object) -> None:
         raise MemoryError
 
-    monkeypatch.setattr(records, "_from_array", full)
+    monkeypatch.setattr(json_lines, "_from_array", full)
     with pytest.raises(ReadError, match="does not fit into this machine's memory"):
         values(file(tmp_path, "[{}]"))

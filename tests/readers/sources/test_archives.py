@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from tracerank.errors import ReadError
-from tracerank.readers.sources import inspect_zip
+from tracerank.readers.base import Problem, RecordAt
+from tracerank.readers.sources import archives
 from tracerank.readers.sources.archives import iter_eval
-from tracerank.readers.sources.json_lines import Problem, RecordAt
 
 
 def sample(number: int, epoch: int, **changes: Any) -> dict[str, Any]:
@@ -102,7 +102,7 @@ def test_an_archive_of_bombs_is_an_error(tmp_path: Path) -> None:
 
 
 def test_the_parts_of_a_sample_count_together(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(inspect_zip, "MAX_SAMPLE_BYTES", 1000)
+    monkeypatch.setattr(archives, "MAX_SAMPLE_BYTES", 1000)
     chunks = {f"samples/1_epoch_1/messages/{n}.json": [{"role": "user", "content": "x" * 80}] for n in range(20)}
     members = {"samples/1_epoch_1/sample.json": {"message_refs": [[0, 20]]}, **chunks, **good(2)}
     records, (problem,) = split(archive(tmp_path / "x", members))
@@ -125,7 +125,7 @@ def test_members_that_share_their_bytes_are_refused(tmp_path: Path) -> None:
 
 
 def test_too_many_members_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(inspect_zip, "MAX_MEMBERS", 2)
+    monkeypatch.setattr(archives, "MAX_MEMBERS", 2)
     with pytest.raises(ReadError, match="3 members are more than 2"):
         list(iter_eval(archive(tmp_path / "x", good(1, 2, 3))))
 
@@ -217,7 +217,7 @@ def test_the_message_names_the_package_for_zstandard(tmp_path: Path, monkeypatch
     with zipfile.ZipFile(name, "w", zipfile.ZIP_STORED) as file:
         file.writestr("samples/1_epoch_1.json", packed)
         info = file.getinfo("samples/1_epoch_1.json")
-        info.compress_type, info.file_size, info.CRC = 93, len(plain), inspect_zip.zlib.crc32(plain)
+        info.compress_type, info.file_size, info.CRC = 93, len(plain), archives.zlib.crc32(plain)
     assert split(name)[0][0].value == sample(1, 1)
     monkeypatch.setitem(sys.modules, "zstandard", None)
     if sys.version_info < (3, 14) and "zipfile_zstd" not in sys.modules:

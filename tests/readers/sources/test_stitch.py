@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tracerank.readers import read_pools
-from tracerank.readers.sources.json_lines import RecordAt
+from tracerank.readers.base import RecordAt
 from tracerank.readers.sources.stitch import goes_on, runs_in
 
 Record = dict[str, Any]
