@@ -1,4 +1,4 @@
-"""Inspect AI samples: one rollout a sample and epoch, of what ``inspect_zip.py`` or a ``.json`` log gives.
+"""Inspect AI samples: one rollout a sample and epoch, of what ``archives.py`` or a ``.json`` log gives.
 
 Scores are read as labels only: their answers and explanations were written by a scorer that saw the target. Metadata,
 the store and events, which repeat the messages, are not read.
