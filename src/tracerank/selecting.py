@@ -13,7 +13,7 @@ from tracerank.pools.pool import Pool
 from tracerank.runs.process_map import ordered_map
 from tracerank.runs.resumable import ResumableLines
 from tracerank.votes.agents import Reliabilities
-from tracerank.votes.base import Decision, Method, decide_stream, with_evidence_note
+from tracerank.votes.base import Decision, Method, decide_stream
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +63,6 @@ class Selection:
 
     def _decisions(self, method: Method, pools: Iterable[Pool]) -> Iterator[Decision]:
         for pool, decision in decide_stream(method, pools, lambda pool, reason: None):  # the decision has the reason
-            decision = with_evidence_note(pool, decision)
             is_unsure = self.unsure is not None and (decision.confidence is None or decision.confidence < self.unsure)
             yield replace(decision, missing=gaps(pool, decision)) if is_unsure else decision
 

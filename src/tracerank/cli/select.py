@@ -153,7 +153,7 @@ class Summary:
     def __str__(self) -> str:
         reasons = ", ".join(f"{count:,} {reason}" for reason, count in self.dropped.most_common())
         dropped = f"{self.dropped.total():,} of {self.rollouts:,} rollouts dropped{f' ({reasons})' if reasons else ''}"
-        bare = f"; {self.bare:,} questions without evidence: only the answers were compared" if self.bare else ""
+        bare = f"; {self.bare:,} questions without evidence: decided by votes" if self.bare else ""
         return f"{self.tally.decided:,} questions, {self.empty:,} of them without a candidate; {dropped}{bare}"
 
 
