@@ -135,7 +135,7 @@ def folder_of(name: str | Path) -> Path:
     if name in (SHIPPED, TRACE):
         return Path(str(files(f"tracerank.{name}").joinpath("shipped")))
     if ":/" in str(name):
-        from tracerank.readers.files.remote import fetched_folder, is_remote  # brings all readers
+        from tracerank.readers.sources.remote import fetched_folder, is_remote  # brings all readers
 
         if is_remote(str(name)):
             return fetched_folder(str(name))
