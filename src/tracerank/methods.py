@@ -19,6 +19,8 @@ from tracerank.extras import missing
 from tracerank.plugins import METHOD_GROUP, Plugin, plugins
 from tracerank.pools.correctness import correctness
 from tracerank.reports.deciding import ANSWERS, AUTO, LONG, SHORT, ByLength
+from tracerank.votes.agent_vote import FORM, AgentVote
+from tracerank.votes.agents import Reliabilities
 from tracerank.votes.answer_groups import AnswerGrouping, DefaultGroups, ExactGroups, MeaningGroups, WithoutAbstentions
 from tracerank.votes.base import Calibrator, Method
 from tracerank.votes.escalation import Escalating
@@ -111,10 +113,18 @@ def load_selector(folder: str | Path = SHIPPED, embedder: EmbedderChoice = None)
     return selector
 
 
+def agent_vote(reliabilities: Reliabilities, options: MethodOptions) -> AgentVote:
+    """The vote by meaning that weighs agents, with the confidence that ships."""
+    vote = AgentVote(reliabilities, options.form or FORM)
+    vote.calibrator = _calibrator()
+    return vote
+
+
 _CLASSES = {
     EVIDENCE: ("tracerank.evidence.selector", "EvidenceSelector"),
     TRACE: ("tracerank.trace.selector", "TraceSelector"),
     "vote": ("tracerank.votes.fitted_vote", "FittedVote"),
+    "agents": ("tracerank.votes.agent_vote", "AgentVote"),
 }
 """Kind of folder to module and class: names, because some bring torch."""
 
@@ -153,6 +163,11 @@ def _row(name: str) -> MethodRow:
 def is_folder(name: str) -> bool:
     """Whether a word that is not a method's name is a folder, or was meant to be one."""
     return name not in METHODS and "=" not in name and ("/" in name or Path(name).is_dir())
+
+
+def is_fitted(name: str) -> bool:
+    """Whether a method comes from a folder, of the package or of the user."""
+    return name in (EVIDENCE, TRACE) or is_folder(name)
 
 
 def _instead(name: str) -> str | None:
@@ -219,12 +234,12 @@ def escalating(
 
 def fitted_by(names: Iterable[str]) -> FittedOn:
     """The questions that any of the fitted methods among these was fitted on."""
-    return reduce(or_, [fitted_on(name) for name in names if name == EVIDENCE or is_folder(name)], FittedOn())
+    return reduce(or_, [fitted_on(name) for name in names if is_fitted(name)], FittedOn())
 
 
 def method_identity(name: str) -> str:
     """A method as a run remembers it: a fitted one by the digest of its folder."""
-    return f"{name}={selector_digest(name)}" if name == EVIDENCE or is_folder(name) else name
+    return f"{name}={selector_digest(name)}" if is_fitted(name) else name
 
 
 def model_of(name: str, options: MethodOptions) -> str | None:
@@ -259,11 +274,6 @@ def fitted_method(folder: str = EVIDENCE, options: MethodOptions | None = None) 
 
 def _fitted_model(folder: str, options: MethodOptions) -> str | None:
     return " ".join(filter(None, (selector_digest(folder), options.encoder)))
-
-
-def _no_network(options: MethodOptions) -> Method:
-    way_out = "name the folder of one, as `tracerank train` writes it: --method FOLDER"
-    raise UsageError(f"--method {TRACE}: no trained network comes with tracerank; {way_out}")
 
 
 def _grouping(options: MethodOptions) -> AnswerGrouping:
@@ -330,7 +340,11 @@ METHODS: Mapping[str, MethodRow] = MappingProxyType(
             partial(fitted_method, EVIDENCE),
             partial(_fitted_model, EVIDENCE),
         ),
-        TRACE: MethodRow("a trained TRACE network: name its folder", _no_network),
+        TRACE: MethodRow(
+            "the paper's network, trained on generated pools; or name the folder of one",
+            partial(fitted_method, TRACE),
+            partial(_fitted_model, TRACE),
+        ),
         "verifier": _asking_row("what a chat model judges best, one by one", "verifier", "Verifier"),
         "solagg": _asking_row("an answer written from all solutions", "solagg", "SolAgg"),
         "summagg": _asking_row("an answer written from a report on each", "solagg", "SummAgg"),

@@ -14,9 +14,11 @@ from tracerank.pools.types import Question
 from tracerank.pools.urls import canonical_url
 from tracerank.readers.base import Parsed, Record, reject
 from tracerank.readers.calls.assembly import rollout_of, unread
+from tracerank.readers.chat_turns import Turns
 from tracerank.readers.events import Asked, Called, Event, Returned, Said
-from tracerank.readers.files.loose_json import decoded_value
-from tracerank.readers.files.record_fields import (
+from tracerank.readers.results import Result
+from tracerank.readers.sources.loose_json import decoded_value
+from tracerank.readers.sources.record_fields import (
     explicit_answer,
     final_text,
     label_of,
@@ -24,7 +26,6 @@ from tracerank.readers.files.record_fields import (
     sample_id_of,
     unasked_question,
 )
-from tracerank.readers.results import Result
 from tracerank.readers.tools import (
     ToolCall,
     ToolNames,
@@ -63,7 +64,7 @@ class Dialogue:
     calls: tuple[ToolCall, ...] = ()
     """In the order in which they were made."""
     asked: str | None = None
-    """Text of the first user message."""
+    """What the user asked before the work began."""
     final: str | None = None
     """The agent's last words, from which the answer is extracted; None: it never answered."""
     plans: frozenset[str] = frozenset()
@@ -83,10 +84,11 @@ class Assembly:
         self._waiting: dict[int, str] = {}  # calls that have not returned, with their clean names
         self._unpaired: list[Returned] = []  # returns without an id, since the last other event
         self._cited: dict[str, Result] = {}
-        self._asked = ""
+        self._turns = Turns()
         self._final: str | None = None
         self._plans: set[str] = set()
         self._said: dict[str, str] = {}  # id of a message -> its longest text
+        self._heard: set[tuple[str, str]] = set()  # texts with the ids that they were said under
 
     def add(self, event: Event) -> None:
         """The next event."""
@@ -98,9 +100,10 @@ class Assembly:
         if isinstance(event, Called):
             self._call(event)
         elif isinstance(event, Said):
+            self._turns.reply()
             self._say(event)
-        elif not self._asked.strip():
-            self._asked = event.text
+        elif not self._calls or self._turns.question is None:
+            self._turns.ask(event.text)
 
     def ask(self, text: str) -> None:
         self.add(Asked(text))
@@ -143,10 +146,11 @@ class Assembly:
         self._pair()
         self.pairing.unreturned = sum(is_underway(name, {}) for name in self._waiting.values())
         calls = tuple(_with_citations(self._calls, self._cited))
-        return Dialogue(calls, self._asked or None, self._final, frozenset(self._plans), self.pairing)
+        return Dialogue(calls, self._turns.question, self._final, frozenset(self._plans), self.pairing)
 
     def _call(self, event: Called) -> None:
-        arguments = parse_arguments(decoded_value(event.arguments))
+        given = event.arguments
+        arguments = given if type(given) is dict else parse_arguments(decoded_value(given))
         known = None if event.id is None else self._index.get(event.id)
         if known is not None and not (arguments and self._is_used(known, event.name, arguments)):
             if arguments and not self._calls[known].arguments:
@@ -190,7 +194,10 @@ class Assembly:
         """The words of a message as far as they are known; empty for what was logged before."""
         assert event.id is not None
         text, before = event.text, self._said.get(event.id)
-        if before is None or not text.strip():
+        if not text.strip() or (event.id, text) in self._heard:
+            return ""
+        self._heard.add((event.id, text))
+        if before is None:
             self._said[event.id] = text
             return text
         if before.startswith(text) or (text.startswith(before) and before in self._plans):
@@ -235,7 +242,7 @@ class Assembly:
         del self._waiting[index]
         made = self._calls[index]
         results = event.results
-        if results is None and event.output is None:
+        if results is None and (event.output is None or event.output == ""):
             results = made.results  # the call itself says what a hosted tool showed
         if event.is_error and results is not None:
             results = ()

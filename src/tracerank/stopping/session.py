@@ -24,7 +24,7 @@ from tracerank.readers.base import Record
 from tracerank.readers.detect import AUTO
 from tracerank.reports.deciding import ByLength
 from tracerank.stopping.rules import ExpectedGain, Rule, State, Verdict
-from tracerank.votes.base import Decision, Method, with_evidence_note
+from tracerank.votes.base import Decision, Method
 from tracerank.votes.escalation import Escalating
 from tracerank.votes.voting import ANSWERED
 
@@ -96,8 +96,7 @@ class Session:
         """What would be returned now."""
         final = self._final
         is_made = final is self._method or (isinstance(final, ByLength) and not final.is_long(self.pool))
-        decision = self._decision if is_made else final.decide(self.pool)
-        return with_evidence_note(self.pool, decision)
+        return self._decision if is_made else final.decide(self.pool)
 
     def _update(self) -> None:
         """Decide again, and summarise how the meanings stand."""
