@@ -77,7 +77,7 @@ def response_events(response: Reply) -> Iterator[dict[str, Any]]:
     for index, item in enumerate(response["output"]):
         at, content = {"output_index": index, "item_id": item.get("id")}, item.get("content")
         parts = [part for part in content if isinstance(part, dict)] if isinstance(content, list) else []
-        empty = {"content": [{**part, "text": ""} for part in parts]} if parts else {}
+        empty: dict[str, Any] = {"content": [{**part, "text": ""} for part in parts]} if parts else {}
         empty |= {"arguments": ""} if "arguments" in item else {}
         events.append({"type": "response.output_item.added", **at, "item": {**item, **empty}})
         for number, text in enumerate(part.get("text") for part in parts):
