@@ -63,8 +63,11 @@ class Selection:
 
     def _decisions(self, method: Method, pools: Iterable[Pool]) -> Iterator[Decision]:
         for pool, decision in decide_stream(method, pools, lambda pool, reason: None):  # the decision has the reason
-            is_unsure = self.unsure is not None and (decision.confidence is None or decision.confidence < self.unsure)
-            yield replace(decision, missing=gaps(pool, decision)) if is_unsure else decision
+            confidence = decision.confidence
+            is_unsure = self.unsure is not None and (confidence is None or confidence < self.unsure)
+            # Of reports the claims say what is missing.
+            looks = is_unsure and decision.claims is None
+            yield replace(decision, missing=gaps(pool, decision)) if looks else decision
 
 
 def kept_decisions(lines: ResumableLines, pools: Iterator[Pool]) -> Iterator[tuple[Pool, Decision]]:
