@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 
 from studies.quality.ground import EVIDENT, GROUPS, TTS, Cut, ground
 from studies.quality.restraint import model_without
-from tracerank.evidence.confidence import EVIDENCE, LEVEL, SHARE, USUAL_EVIDENCE, Calibration, level_odds
+from tracerank.evidence.confidence import EVIDENCE, LEVEL, SHARE, USUAL_EVIDENCE, Calibration
+from tracerank.evidence.level import log_odds
 from tracerank.evidence.model import Logistic, fit_logistic
 from tracerank.evidence.selector import choose
 
@@ -65,7 +66,7 @@ def runs_of(family: str, cuts: Iterable[Cut], model: Logistic) -> list[Run]:
                 table = cut.table.table
                 row = choose(model, table).row
                 evidence = table.named(row)["chain_recall"] - USUAL_EVIDENCE if cut.has_evidence else 0.0
-                rows.append((float(table.votes[row]) / k, evidence, level_odds(level)))
+                rows.append((float(table.votes[row]) / k, evidence, log_odds(level)))
                 right.append(cut.table.right[row])
         values = np.array(rows)
         name = f"{family} {agent or 'mixed'}" if family == TTS else family
