@@ -39,6 +39,8 @@ class Run:
     """Left out as a whole when what is fitted without it is judged on it."""
     k: int
     level: float
+    agreements: Sequence[float]
+    """Of each pool; the level is their mean."""
     rows: Floats
     """[decisions, ``USED``]"""
     right: Floats
@@ -56,10 +58,12 @@ def runs_of(family: str, cuts: Iterable[Cut], model: Logistic) -> list[Run]:
     """The runs of a family, decided by a model that was fitted without it."""
     by_run: dict[tuple[str, int], list[Cut]] = defaultdict(list)
     for cut in cuts:
-        by_run[cut.agent, cut.k].append(cut)
+        if cut.k > 1:
+            by_run[cut.agent, cut.k].append(cut)
     runs = []
     for (agent, k), own in by_run.items():
-        level = float(np.mean(list(map(agreement, own))))
+        agreements = list(map(agreement, own))
+        level = float(np.mean(agreements))
         rows, right = [], []
         for cut in own:
             if cut.has_answers:
@@ -70,7 +74,7 @@ def runs_of(family: str, cuts: Iterable[Cut], model: Logistic) -> list[Run]:
                 right.append(cut.table.right[row])
         values = np.array(rows)
         name = f"{family} {agent or 'mixed'}" if family == TTS else family
-        runs.append(Run(name, k, level, values, np.array(right), values[:, 0]))
+        runs.append(Run(name, k, level, agreements, values, np.array(right), values[:, 0]))
     return runs
 
 
