@@ -1,9 +1,9 @@
 """Calibration of the confidence, families of agents left out: ``python -m studies.quality.confidence CACHE``.
 
 Writes ``studies/results/confidence.csv``: by agent and K what is right, what the confidence says on the basis of the
-agent's unlabelled pools, and scoring rules beside those of the share of votes. Families of ``ground.py`` are each left out
-of both fits; agents of ``sets.py``, which are in no fit, have what ships. ``level_of`` ten: the level is estimated from
-ten random pools, the mean over draws.
+agent's unlabelled pools, and scoring rules beside those of the share of votes. Families of ``ground.py`` are each left
+out of both fits; agents of ``sets.py``, which are in no fit, have what ships. ``level_of`` ten: the level is estimated
+from ten random pools; the mean over draws.
 """
 
 import csv
