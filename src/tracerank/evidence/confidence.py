@@ -126,7 +126,7 @@ def shipped_confidence() -> Calibration:
 
 def set_level(method: Method, level: Level | None) -> None:
     """Tell a method that was just loaded, and those inside it, the level of the user's agent."""
-    for inner in (getattr(method, name, None) for name in ("first", "method")):
+    for inner in (getattr(method, name, None) for name in ("first", "short", "method")):
         if inner is not None:
             set_level(inner, level)
     calibrator = getattr(method, "calibrator", None)
