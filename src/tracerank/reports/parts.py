@@ -92,7 +92,7 @@ Said = tuple[tuple[str, Value | frozenset[str]], ...]
 
 def _said(part: Part, order: int, count: int, answer: str, known: frozenset[str]) -> Said:
     """The value or the names of an answer for a part; of several parts of one kind, those in the part's order."""
-    all_said = tuple(_names(answer, known) if part.kind == NAME else _values(part.kind, answer))
+    all_said: Said = tuple(_names(answer, known)) if part.kind == NAME else tuple(_values(part.kind, answer))
     return all_said[order : order + 1] if count > 1 and len(all_said) == count else () if count > 1 else all_said
 
 
