@@ -56,9 +56,8 @@ def ship(folder: Path) -> None:
         f"learned from {about['questions']['train']:,} generated pools of {PAPER_K} rollouts: invented facts, agents "
         "without a language model (`tracerank lab world --preset scattered`), vectors of hashed words",
         f"right on {100 * about['validation_accuracy']:.1f}% of {about['questions']['validation']:,} held-out mixed "
-        f"pools, epoch {about['best_epoch']}",
-        "nothing is claimed of real agents (studies/results/paper_real.csv has what it does there); a pool that is "
-        "unlike those it learned from gets a warning",
+        f"pools, where the vote has {100 * about['validation_vote']:.1f}%; epoch {about['best_epoch']}",
+        "nothing is claimed of real agents; a pool that is unlike those it learned from gets a warning",
     )
     write_network_card(SHIPPED, "TRACE network (paper, webqa)", lines)
 
