@@ -24,11 +24,8 @@ def mixed_pools(count: int, right: Mapping[str, float], seed: int = 1, together:
                 Rollout(sample, answer, label=float(is_right), agent=agent, source=f"{agent}.jsonl:{number}")
             )
         random.shuffle(rollouts)
-        numbered = [
-            Rollout(number, one.answer, label=one.label, agent=one.agent, source=one.source)
-            for number, one in enumerate(rollouts)
-        ]
+        rollouts = [Rollout(i, r.answer, label=r.label, agent=r.agent, source=r.source) for i, r in enumerate(rollouts)]
         made.append(
-            Pool.of(Question(f"q{number}", f"In which town was fair {number} of series {seed} held?"), numbered)
+            Pool.of(Question(f"q{number}", f"In which town was fair {number} of series {seed} held?"), rollouts)
         )
     return made

@@ -27,7 +27,7 @@ from tracerank.votes.voting import MajorityVote
 KEYS = [
     *("question_id", "question", "answer", "sample_id", "scores", "dropped"),
     *("group", "confidence", "usage", "note", "problem", "reply", "counts", "method", "source", "score_list"),
-    *("escalated", "missing"),
+    *("escalated", "missing", "claims", "lacks", "reports"),
 ]
 MAJORITY = ("--method", "majority")
 

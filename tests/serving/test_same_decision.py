@@ -30,6 +30,7 @@ EXPECTED = {
     "confidence": 0.5,
     "usage": {"prompt_tokens": 30, "completion_tokens": 4, "calls": 2},
     "note": "the model was cut off",
+    **dict.fromkeys(("claims", "lacks", "reports")),
     "problems": [],
 }
 

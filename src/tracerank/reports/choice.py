@@ -32,12 +32,12 @@ GUARDED = 3
 """Reports from which on the guards say anything: of two, either may be the one off topic."""
 
 EMPTY, STUB, REFUSAL, NARRATION, TRUNCATED, OFF_TOPIC = (
-    "no report",
-    "a stub, not a report",
-    "it says that it could not answer",
-    "it tells what the agent is about to do",
-    "it breaks off",
-    "off the topic of the prompt or of the other reports",
+    "no answer",
+    "stub",
+    "refusal",
+    "narrates the search",
+    "truncated",
+    "off topic",
 )
 _NARRATION = lazy_pattern(
     r"(?i)(?:^|[.!?:]\s+|\n)\W{0,3}(?:now,? |next,? |first,? |okay,? |ok,? )?"

@@ -142,6 +142,11 @@ class SelectReply(BaseModel):
     confidence: float | None
     usage: Annotated[Usage | None, Field(description="null: no model was asked, or its tokens are unknown.")]
     note: str | None
+    claims: Annotated[list[dict[str, Any]] | None, Field(description="Of long answers: where each claim stands.")] = (
+        None
+    )
+    lacks: Annotated[list[dict[str, Any]] | None, Field(description="What others say and the answer does not.")] = None
+    reports: Annotated[list[dict[str, Any]] | None, Field(description="The long answers that were compared.")] = None
     problems: list[str]
 
 

@@ -15,6 +15,18 @@ from tracerank.pools.types import Question
 from tracerank.votes.missing import Missing
 
 
+class ClaimTable(Protocol):
+    """Where each claim of long answers stands; ``reports/comparison.py`` has it."""
+
+    def record(self) -> dict[str, Any]:
+        """In plain values, with ``claims``, ``lacks`` and ``reports``."""
+        ...
+
+
+CLAIMS = ("claims", "lacks", "reports")
+"""What of such a table a decision's record has."""
+
+
 @dataclass(frozen=True, slots=True)
 class Decision:
     """The answer a method returns for a pool."""
@@ -48,6 +60,8 @@ class Decision:
     """That another method was asked, because the first was unsure, and the outcome; None: it was not."""
     missing: Missing | None = None
     """What evidence would decide the pool; None: not looked for."""
+    claims: ClaimTable | None = None
+    """The claims of all answers, where these are long; None: they are short, or the method does not compare them."""
 
     @property
     def failure(self) -> str | None:
@@ -105,6 +119,8 @@ ESCALATED, NOT_SETTLED = "escalated", "escalation settled nothing"
 
 ALIKE = "all scores are alike"
 """Begins the note of a decision whose scores were all equal, so that the first candidate was taken."""
+UNLIKE = "unlike the pools that the network was trained on"
+"""Note of a decision by a network on such a pool."""
 _MAX_REASON = 200
 T = TypeVar("T")
 
@@ -117,9 +133,10 @@ def with_note(decision: Decision, *notes: str | None) -> Decision:
 def decision_to_record(question: Question, decision: Decision) -> dict[str, Any]:
     """The decision in plain values: what ``tracerank select`` writes on a line, and what services return.
 
-    ``escalated`` and ``missing`` are there only where the decision has them.
+    ``escalated``, ``missing`` and the claims of long answers are there only where the decision has them.
     """
     later = {"escalated": decision.escalated, "missing": decision.missing}
+    table = {} if decision.claims is None else decision.claims.record()
     return {
         "question_id": question.id,
         "question": question.text,
@@ -133,6 +150,7 @@ def decision_to_record(question: Question, decision: Decision) -> dict[str, Any]
         "note": decision.note,
         "problem": decision.problem,
         **{name: value.record() for name, value in later.items() if value is not None},
+        **{name: table[name] for name in CLAIMS if table},
     }
 
 
@@ -140,7 +158,7 @@ def decision_line(pool: Pool, decision: Decision, method: str) -> dict[str, Any]
     """The decision as services return it, with the reply, the method, and the chosen rollout's source."""
     chosen = next((one for one in pool.rollouts if one.sample_id == decision.sample_id), None)
     record = decision_to_record(pool.question, decision)
-    later = {name: record.pop(name, None) for name in ("escalated", "missing")}
+    later = {name: record.pop(name, None) for name in ("escalated", "missing", *CLAIMS)}
     return {
         **record,
         "reply": decision.reply,

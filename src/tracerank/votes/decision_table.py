@@ -30,7 +30,7 @@ DECISION: Columns = MappingProxyType(
         "counts": COUNTS,
         **dict.fromkeys(("method", "source"), TEXT),
         "score_list": _SCORES,
-        **dict.fromkeys(("escalated", "missing"), NESTED),
+        **dict.fromkeys(("escalated", "missing", "claims", "lacks", "reports"), NESTED),
     }
 )
 """What ``tracerank select`` writes."""

@@ -17,11 +17,18 @@ function whyPanel(data) {
     panel.append(element("p", { class: "empty" }, words));
     return panel;
   }
-  panel.append(verdictSentence(data, selected));
+  panel.append(data.report ? richnessSentence(data, selected) : verdictSentence(data, selected));
   if (data.reasons.length > 0) panel.append(reasonsList(data.reasons));
   panel.append(element("p", { class: "lead" }, evidenceSentence(data, selected)), strongestList(data, selected, STRONGEST));
   if (data.runnerUp) panel.append(comparison(data, selected, data.runnerUp));
   return panel;
+}
+
+/** Reports have no votes: the score is the number of content words. */
+function richnessSentence(data, selected) {
+  const words = `Of the sound reports, rollout #${selected.sample} has the most distinct content words: ${scoreText(selected.score)}`;
+  const next = data.runnerUp ? `, the next ${scoreText(data.runnerUp.score)}` : "";
+  return element("p", { class: "lead" }, `${words}${next}.`);
 }
 
 function verdictSentence(data, selected) {
