@@ -3,7 +3,7 @@
 import sys
 from collections import Counter
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import BinaryIO
 
@@ -15,6 +15,7 @@ from tracerank.cli.record_files import check_format, finish_decisions
 from tracerank.cli.terminal import Rows, json_text, note, print_json, working
 from tracerank.errors import UsageError
 from tracerank.evaluation.tally import Tally
+from tracerank.evidence.level import read_ahead
 from tracerank.methods import EQUALITIES, EVIDENCE, MethodOptions, is_fitted
 from tracerank.pools.pool import Pool, drop_reasons
 from tracerank.reports.comparison import Comparison, compare_reports
@@ -104,6 +105,8 @@ def select(
     is_table = hides_progress = output is None and sys.stdout.isatty()
     with ExitStack() as stack:
         pools, progress, problems = stack.enter_context(inputs.opened("loading", (output,), hides_progress))
+        level, pools = read_ahead(pools)
+        selection = replace(selection, level=level)
         loaded, lines = selection.load(), None
         if (workers or 1) > 1:
             selection.refuse_workers()

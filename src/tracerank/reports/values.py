@@ -8,9 +8,9 @@ from tracerank.answers.english import MONTHS, NEGATIONS, words
 from tracerank.answers.lazy_patterns import lazy_pattern
 from tracerank.answers.meaning.values import is_value, likeness, tokens
 from tracerank.answers.meaning.words import STOP
-from tracerank.answers.numbers import UNITS
 from tracerank.answers.scripts import has_unspaced
 from tracerank.answers.text_keys import fold, without_accents
+from tracerank.answers.units import UNITS
 
 DATE, NUMBER = "date", "number"
 _SIGNS = frozenset("%$£€")

@@ -116,7 +116,7 @@ class Session:
         self.state = State(
             len(self),
             tuple(sorted(table.votes.tolist(), reverse=True)),
-            self._decision.confidence,
+            self._decision.certainty,
             agrees=chosen is not None and last == chosen,
             changed=before is not None and meanings[before] != chosen,
             run=0 if last is None else sum(1 for _ in takewhile(lambda each: each == last, reversed(meanings))),

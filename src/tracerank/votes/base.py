@@ -43,7 +43,11 @@ class Decision:
     group: tuple[int, ...] = ()
     """Sample ids whose answers count as the same as the returned one; empty: the method does not group."""
     confidence: float | None = None
-    """Calibrated probability that the answer is right by meaning; None: unknown, and the note may say why."""
+    """Probability that the answer is right by meaning; None: unknown."""
+    basis: str | None = None
+    """What the confidence rests on: ``labels``, or ``pools`` of the user; None: the method states its own, or none."""
+    rank_score: float | None = None
+    """Between 0 and 1, higher where the answer is more likely to be right; no probability. None: unknown."""
     usage: Usage | None = None
     """Tokens that deciding cost; None: no model was asked, or the cost is unknown."""
     note: str | None = None
@@ -64,11 +68,18 @@ class Decision:
     """The claims of all answers, where these are long; None: they are short, or the method does not compare them."""
 
     @property
+    def certainty(self) -> float | None:
+        """What thresholds compare: the confidence, or else the rank score."""
+        return self.rank_score if self.confidence is None else self.confidence
+
+    @property
     def failure(self) -> str | None:
         """What failed, also where a decision could be made in spite of it; None: nothing did."""
         return self.problem or (None if self.escalated is None else self.escalated.problem)
 
 
+LABELS, POOLS = "labels", "pools"
+"""What a confidence rests on: labelled pools of the user, or how often rollouts agree in unlabelled ones."""
 CHANGED, CONFIRMED, KEPT = "changed", "confirmed", "kept"
 """Outcomes of an escalation: another answer; the same one; no usable answer, so the first one stays."""
 
@@ -101,6 +112,7 @@ class Escalation:
             "answer": self.before.answer,
             "sample_id": self.before.sample_id,
             "confidence": self.before.confidence,
+            "rank_score": self.before.rank_score,
             "usage": None if self.usage is None else asdict(self.usage),
             "problem": self.problem,
         }
@@ -146,6 +158,8 @@ def decision_to_record(question: Question, decision: Decision) -> dict[str, Any]
         "dropped": {str(sample_id): reason for sample_id, reason in decision.dropped.items()},
         "group": list(decision.group),
         "confidence": decision.confidence,
+        "basis": decision.basis,
+        "rank_score": decision.rank_score,
         "usage": None if decision.usage is None else asdict(decision.usage),
         "note": decision.note,
         "problem": decision.problem,
@@ -174,7 +188,7 @@ class Calibrator(Protocol):
     """Anything that estimates how likely a decision is right; ``evidence/confidence.py`` has it."""
 
     def calibrate(self, pool: Pool, decision: Decision, known: Any = None) -> Decision:
-        """The decision with its confidence, or a note why there is none; ``known``: what was counted of the pool."""
+        """The decision with its confidence and rank score; ``known``: what was counted of the pool."""
         ...
 
 

@@ -25,6 +25,8 @@ DECISION: Columns = MappingProxyType(
         "dropped": _TEXTS,
         "group": _WHOLES,
         "confidence": NUMBER,
+        "basis": TEXT,
+        "rank_score": NUMBER,
         "usage": _USAGE,
         **dict.fromkeys(("note", "problem", "reply"), TEXT),
         "counts": COUNTS,

@@ -41,7 +41,17 @@ function verdictSentence(data, selected) {
     words.push(`, the best ${differs ? "other answer" : "other rollout"} ${scoreText(other.score)}`);
   }
   if (selected.score !== null) words.push(".");
+  words.push(` ${majoritySentence(data, selected, votes)}`);
   return element("p", { class: "lead" }, words.join(""));
+}
+
+/** Whether the choice is the vote's, and if not, what it was chosen over. */
+function majoritySentence(data, selected, votes) {
+  const others = [...data.groupOf].filter(([group]) => group >= 0 && group !== selected.group);
+  const most = Math.max(0, ...others.map(([, { members }]) => members.length));
+  if (votes > most) return "No other answer has as many votes.";
+  if (votes === most) return "Another answer has as many votes.";
+  return `It was chosen over an answer with ${counted(most, "vote")}, for what is listed below.`;
 }
 
 function evidenceSentence(data, rollout) {
