@@ -22,12 +22,12 @@ from tracerank.readers import read_pools
 from tracerank.runs.atomic import write_lines
 from tracerank.stopping.replay import replay
 from tracerank.viewer.page import write_page
-from tracerank.votes.base import decide_stream, decision_to_record
+from tracerank.votes.base import Decision, decide_stream, decision_to_record
 
 BUDGETS = (2, 4)
 NAMES = {"single": "one rollout", "majority": "majority vote", "evidence": "tracerank", "oracle": "best possible"}
 SHARES = (1.0, 0.75, 0.5, 0.25)
-"""Of the questions that are answered, the most confident first."""
+"""Of the questions that are answered, the most certain first."""
 
 
 @click.command(epilog=opt.example("tracerank demo"))
@@ -54,7 +54,7 @@ def demo(output: Path, quiet: bool) -> None:
     click.echo(f"{len(pools)} questions, {max(BUDGETS)} rollouts each by a search agent with a 1.5B language model.\n")
     _print_differing(pools, by_vote, by_selector)
     _print_accuracy(records, by_vote, by_selector)
-    _print_confidence(by_selector)
+    _print_confidence(decisions, by_selector)
     click.echo(f"Stopping early, {stopping.sentence}.\n")
     write_lines(output / "decisions.jsonl", (decision_to_record(pool.question, one) for pool, one in decisions))
     write_pools(output / "pools.jsonl", pools)
@@ -90,13 +90,14 @@ def _print_accuracy(records: Sequence[Record], by_vote: Sequence[Record], by_sel
     click.echo(f"tracerank over the vote with {max(BUDGETS)} rollouts: {points}, with a 95% interval.\n")
 
 
-def _print_confidence(by_selector: Sequence[Record]) -> None:
-    """Accuracy if only the most confident answers are returned."""
-    known = [(one.confidence, one.correct) for one in by_selector if one.confidence is not None]
+def _print_confidence(decisions: Sequence[Decision], by_selector: Sequence[Record]) -> None:
+    """Accuracy if only the most certain answers are returned."""
+    both = zip(decisions, by_selector, strict=True)
+    known = [(made.certainty, one.correct) for made, one in both if made.certainty is not None]
     if not known:
         return
     confidences, right = np.array(known, float).T
     curve = answering(confidences, right, len(by_selector))
     points = [min(curve, key=lambda point: abs(point.share - share)) for share in SHARES]
     rows = [(f"{point.share:.0%}", f"{100 * point.precision:.1f}") for point in dict.fromkeys(points)]
-    print_table(("most confident answers", "correct in %"), rows)
+    print_table(("most certain answers", "correct in %"), rows)
