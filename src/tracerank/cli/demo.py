@@ -54,7 +54,7 @@ def demo(output: Path, quiet: bool) -> None:
     click.echo(f"{len(pools)} questions, {max(BUDGETS)} rollouts each by a search agent with a 1.5B language model.\n")
     _print_differing(pools, by_vote, by_selector)
     _print_accuracy(records, by_vote, by_selector)
-    _print_confidence(decisions, by_selector)
+    _print_confidence([decision for _, decision in decisions], by_selector)
     click.echo(f"Stopping early, {stopping.sentence}.\n")
     write_lines(output / "decisions.jsonl", (decision_to_record(pool.question, one) for pool, one in decisions))
     write_pools(output / "pools.jsonl", pools)
