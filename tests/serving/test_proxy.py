@@ -86,7 +86,7 @@ def test_the_most_supported_completion_is_returned_unchanged(chat: Behind) -> No
     assert reply.choices[0].message.content == texts[about["chosen"]]
     assert (about["n"], about["saved"], about["failed"], about["groups"], about["agree"]) == (4, 0, 0, [3, 1], 3)
     assert about["cost"] == {"prompt_tokens": 28, "completion_tokens": 8, "calls": 4}
-    assert 0 < about["confidence"] < 1
+    assert 0 < about["rank_score"] < 1
     assert reply.usage.prompt_tokens == 7  # the chosen one's own
     sent = {"model": "small", "messages": QUESTION, "temperature": 0.7}
     assert sorted(one["seed"] for one in chat.upstream.requests) == [0, 1, 2, 3]
@@ -99,7 +99,7 @@ def test_sampling_stops_at_the_confidence_asked_for() -> None:
         chat.upstream.rule = lambda request: said("Paris")
         about = chat.ask().tracerank
         assert about["n"] < 5
-        assert about["confidence"] >= 0.5
+        assert about["rank_score"] >= 0.5
         assert about["saved"] >= 8
         assert chat.ask(extra_body={"best_of": 1}, stop=["\n"]).tracerank["n"] == 1
         # Those of the first that were no longer needed may still be on their way.

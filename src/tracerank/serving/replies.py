@@ -79,17 +79,18 @@ class Replies:
 
     def chosen(self) -> tuple[Completion, dict[str, Any]]:
         """The completion to return, and why; there must be one."""
-        confidence = None
+        confidence = rank_score = None
         if self._are_calls:
             (number, agree), note = self._most_called(), NOT_CALIBRATED
         elif (decision := self._decider.call(self._texts.decision)).sample_id is None:
             number, agree, note = min(self.completions), 0, ALL_EMPTY
         else:
             number, agree = self._text_numbers[decision.sample_id], max(1, len(decision.group))
-            confidence, note = decision.confidence, decision.note or ""
+            confidence, rank_score, note = decision.confidence, decision.rank_score, decision.note or ""
         return self.completions[number], {
             "chosen": number,
             "confidence": confidence,
+            "rank_score": rank_score,
             "agree": agree,
             "groups": sorted((*Counter(self._calls.values()).values(), *self._texts.state.votes), reverse=True),
             "cost": _usage(self.completions.values()),
