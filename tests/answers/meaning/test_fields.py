@@ -21,6 +21,7 @@ QUESTION = "Which city did the composer of Orfeo die in?"
         ([{"name": "Venice"}, {"name": "venice"}, {"name": "Rome"}], (0, 0, 1)),
         ([{"a": "x", "b": 1, "reasoning": "I looked."}, {"a": "x", "b": 1, "reasoning": "By heart."}], (0, 0)),
         ([{"answer": "Venice", "sources": ["a"]}, {"answer": "Venice", "sources": ["b"]}], (0, 0)),
+        ([{"name": "Venice"}, {"name": "venice", "why": "known"}, {"why": "", "name": "Rome"}], (0, 0, 1)),
         ([{"name": None, "founded": None}, {"name": "Venice", "founded": None}], (-1, 0)),
         ([{}, {"name": "Venice", "founded": 1}], (-1, 0)),
     ],

@@ -82,7 +82,7 @@ def group_by_meaning(
     ``memory`` is that of the question, for who groups its answers again and again; the groups are the same without.
     """
     if (objects := objects_in(answers)) is not None:
-        return grouped_by_fields(objects, group_by_meaning)
+        return grouped_by_fields(objects, question, group_by_meaning)
     return grouped(answers, question, pair_weights(), evidence, memory)
 
 
