@@ -24,7 +24,7 @@ from tracerank.readers.files.inputs import NOT_A_FILE, find_files
 from tracerank.readers.files.joining import Joiner, Joining, ScatteredRollout
 from tracerank.readers.files.records import PathLike, Problem, ReadLine, RecordAt, iter_values, read_one
 from tracerank.readers.grouping import WINDOW_BYTES, Placed, Report, group, parse_record
-from tracerank.readers.telemetry.reader import TelemetryReader
+from tracerank.readers.spans.reader import TelemetryReader
 
 if TYPE_CHECKING:
     from tracerank.readers.question_files import QuestionTable

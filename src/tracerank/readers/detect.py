@@ -21,7 +21,7 @@ _HOMES: Mapping[str, str] = MappingProxyType(
     {
         "canonical": "formats.canonical:CanonicalReader",
         "inspect": "formats.inspect_eval:InspectReader",
-        "telemetry": "telemetry.reader:TelemetryReader",
+        "telemetry": "spans.reader:TelemetryReader",
         "webqa": "formats.webqa:WebQAReader",
         "r1-searcher": "formats.r1_searcher:R1SearcherReader",
         "hotpot-agent": "formats.evaluation_runs:HotpotAgentReader",

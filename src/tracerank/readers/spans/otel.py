@@ -11,8 +11,8 @@ from typing import Any
 
 from tracerank.readers.base import Record
 from tracerank.readers.files.loose_json import NOT_JSON, load_json
-from tracerank.readers.telemetry.spans import Span, SpanKind, moment
-from tracerank.readers.telemetry.vendors import OBSERVATION_KINDS
+from tracerank.readers.spans.spans import Span, SpanKind, moment
+from tracerank.readers.spans.vendors import OBSERVATION_KINDS
 from tracerank.readers.values import whole_number
 
 _DEEPEST = 24

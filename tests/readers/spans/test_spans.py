@@ -17,7 +17,7 @@ from tracerank.pools.pool import Pool
 from tracerank.pools.types import Rollout
 from tracerank.readers import Problem, read_pools
 from tracerank.readers.formats.chat import ChatReader
-from tracerank.readers.telemetry.reader import TelemetryReader
+from tracerank.readers.spans.reader import TelemetryReader
 
 READER = TelemetryReader()
 PAGE = [{"title": "Ada", "url": "https://ex.org/ada", "text": "Ada wrote it."}]

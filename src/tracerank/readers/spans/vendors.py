@@ -9,7 +9,7 @@ from typing import Any
 
 from tracerank.readers.base import Record
 from tracerank.readers.files.record_fields import label_value
-from tracerank.readers.telemetry.spans import Span, SpanKind, moment
+from tracerank.readers.spans.spans import Span, SpanKind, moment
 
 _RUN_TYPES: Mapping[str, SpanKind] = {
     **dict.fromkeys(("chain", "prompt", "parser"), "agent"),
