@@ -87,6 +87,7 @@ class Assembly:
         self._final: str | None = None
         self._plans: set[str] = set()
         self._said: dict[str, str] = {}  # id of a message -> its longest text
+        self._heard: set[tuple[str, str]] = set()  # texts with the ids that they were said under
 
     def add(self, event: Event) -> None:
         """The next event."""
@@ -146,7 +147,8 @@ class Assembly:
         return Dialogue(calls, self._asked or None, self._final, frozenset(self._plans), self.pairing)
 
     def _call(self, event: Called) -> None:
-        arguments = parse_arguments(decoded_value(event.arguments))
+        given = event.arguments
+        arguments = given if type(given) is dict else parse_arguments(decoded_value(given))
         known = None if event.id is None else self._index.get(event.id)
         if known is not None and not (arguments and self._is_used(known, event.name, arguments)):
             if arguments and not self._calls[known].arguments:
@@ -190,7 +192,10 @@ class Assembly:
         """The words of a message as far as they are known; empty for what was logged before."""
         assert event.id is not None
         text, before = event.text, self._said.get(event.id)
-        if before is None or not text.strip():
+        if not text.strip() or (event.id, text) in self._heard:
+            return ""
+        self._heard.add((event.id, text))
+        if before is None:
             self._said[event.id] = text
             return text
         if before.startswith(text) or (text.startswith(before) and before in self._plans):
@@ -235,7 +240,7 @@ class Assembly:
         del self._waiting[index]
         made = self._calls[index]
         results = event.results
-        if results is None and event.output is None:
+        if results is None and (event.output is None or event.output == ""):
             results = made.results  # the call itself says what a hosted tool showed
         if event.is_error and results is not None:
             results = ()

@@ -29,16 +29,16 @@ _HOMES: Mapping[str, str] = MappingProxyType(
         "crewai": "formats.crewai_output:CrewAIReader",
         "dspy": "formats.dspy_history:DSPyReader",
         "smolagents": "formats.smolagents_memory:SmolagentsReader",
-        "flashrag": "formats.flashrag:FlashRAGReader",
+        "flashrag": "formats.evaluation_runs:FlashRAGReader",
         "browsecomp-plus": "formats.evaluation_runs:BrowseCompPlusReader",
         "tongyi": "formats.tongyi:TongyiReader",  # before Search-R1, whose answer tag it shares
         "search-r1": "formats.search_r1:SearchR1Reader",
         "browsing": "formats.browsing:BrowsingReader",
         "atif": "formats.atif:ATIFReader",
-        "openai-agents": "formats.openai_agents:OpenAIAgentsReader",
-        "openai-responses": "formats.openai_responses:OpenAIResponsesReader",
-        "anthropic": "formats.anthropic_messages:AnthropicReader",
-        "langchain": "formats.langchain_messages:LangChainReader",
+        "openai-agents": "formats.walked:OPENAI_AGENTS",
+        "openai-responses": "formats.walked:OPENAI_RESPONSES",
+        "anthropic": "formats.walked:ANTHROPIC",
+        "langchain": "formats.walked:LANGCHAIN",
         "openai-chat": "formats.chat:ChatReader",  # after every more specific list of messages
         "react": "formats.react:ReactReader",
         GENERAL: "formats.general:GeneralReader",
@@ -60,7 +60,8 @@ class _Readers(Mapping[str, Reader]):
         found = self._made.get(name)
         if found is None:
             module, _, kind = _HOMES[name].partition(":")
-            made = getattr(import_module(f"tracerank.readers.{module}"), kind)()
+            made = getattr(import_module(f"tracerank.readers.{module}"), kind)
+            made = made() if isinstance(made, type) else made
             found = self._made.setdefault(name, made)  # two threads may come at once, and readers are compared
         return found
 

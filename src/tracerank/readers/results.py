@@ -202,7 +202,7 @@ def _plain_id(item: object) -> str | None:
 
 def _holders(item: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     """The item and the objects inside it that say more about it."""
-    holders = [item, *(inner for key in _METADATA_KEYS if isinstance(inner := item.get(key), Mapping))]
+    holders = [item, *(inner for key in _METADATA_KEYS if key in item and isinstance(inner := item[key], Mapping))]
     # LangChain keeps metadata inside its kwargs.
     return holders + [inner for holder in holders[1:] if isinstance(inner := holder.get("metadata"), Mapping)]
 
@@ -265,9 +265,10 @@ def with_title(result: Result) -> Result:
 
 def _text(holder: Mapping[str, Any]) -> str:
     for key in _TEXT_KEYS:
-        text = flat_text(holder.get(key))
-        if any(map(str.isalnum, text)):
-            return encodable(text)
+        if key in holder:
+            text = flat_text(holder[key])
+            if any(map(str.isalnum, text)):
+                return encodable(text)
     return ""
 
 
@@ -286,7 +287,7 @@ def flat_text(value: object, depth: int = 3) -> str:
 
 def _first(holder: Mapping[str, Any], keys: tuple[str, ...]) -> str | None:
     for key in keys:
-        text = plain_text(holder.get(key))
+        text = plain_text(holder[key]) if key in holder else None
         if text is not None and text.strip():
             return encodable(text.strip())
     return None

@@ -12,48 +12,48 @@ from typing import Any
 from tracerank.readers import vocabulary as words
 from tracerank.readers.events import Called, Returned
 from tracerank.readers.files.loose_json import decoded_value
-from tracerank.readers.values import whole_number
+from tracerank.readers.hosted import hosted_call, hosted_results, is_hosted_result, plain_sources
+from tracerank.readers.values import text_of, whole_number
+from tracerank.readers.vocabulary import plain_fields, plain_key
 
 Fields = Mapping[str, Any]
 """An object under its plain keys."""
 
-_NOT_PLAIN = re.compile(r"[^a-z0-9]+")
-_PLAIN: dict[str, str] = {}
-_MAX_KEYS = 4096
-"""Keys whose plain form is kept."""
-
-
+_NUMBERED = re.compile(r"(.+?)_(\d{1,3})")
 _NAMED_TOOL = re.compile(r"tool-(?!call\b|result\b|error\b|input|output|approval)([\w.:-]{1,200})")
 """The type of a part that names its tool, ``tool-webSearch``."""
 
 
-def plain_key(key: object) -> str:
-    """A key in lower case without dashes, underscores and blanks; empty for what is no text."""
-    if not isinstance(key, str):
-        return ""
-    found = _PLAIN.get(key)
-    if found is None:
-        found = _NOT_PLAIN.sub("", key.lower()) or key
-        if len(_PLAIN) < _MAX_KEYS:
-            _PLAIN[key] = found
-    return found
-
-
-def fields_of(value: Mapping[Any, Any]) -> dict[str, Any]:
-    """An object under its plain keys; the first of two that come out the same stays."""
-    fields: dict[str, Any] = {}
-    for key, inner in value.items():
-        fields.setdefault(plain_key(key), inner)
-    return fields
-
-
-def speaker_of(message: Mapping[Any, Any]) -> words.Role | None:
-    """Who says a text in a message that has nothing but both; None: it is no such message of the user or the agent."""
-    role = message.get("role")
-    if not isinstance(role, str) or not isinstance(message.get("content"), str):
+def chat_message(value: Mapping[Any, Any]) -> Returned | tuple[words.Role, str, list[Called]] | None:
+    """A chat message in its usual spelling, with its speaker, text and calls; None: it is spelled otherwise."""
+    role, content = value.get("role"), value.get("content")
+    if not (content is None or isinstance(content, str)):
         return None
-    found = words.ROLES.get(plain_key(role))
-    return found if found in ("user", "agent") else None
+    if any(inner and key not in words.CHAT_KEYS for key, inner in value.items()):
+        return None
+    if role == "tool":
+        call_id, name = value.get("tool_call_id"), value.get("name")
+        is_whole = isinstance(call_id, str) and call_id and content is not None
+        return Returned(content, call_id, name if isinstance(name, str) else "") if is_whole else None
+    speaker = words.ROLES.get(role) if isinstance(role, str) else None
+    if speaker not in ("user", "agent") or value.get("tool_call_id") or value.get("name"):
+        return None
+    listed = value.get("tool_calls") or ()
+    calls = [_chat_call(one) for one in listed] if isinstance(listed, list | tuple) else [None]
+    made = [call for call in calls if call is not None]
+    if len(made) < len(calls) or (made and speaker == "user"):
+        return None
+    return speaker, content if content and content.strip() else "", made
+
+
+def _chat_call(call: object) -> Called | None:
+    function = call.get("function") if isinstance(call, Mapping) else None
+    if not isinstance(function, Mapping) or not isinstance(call, Mapping):
+        return None
+    name, call_id = function.get("name"), call.get("id")
+    if not isinstance(name, str) or not name.strip() or not isinstance(call_id, str) or not call_id:
+        return None
+    return Called(name, function["arguments"], call_id) if "arguments" in function else None
 
 
 def role_of(fields: Fields) -> words.Role | None:
@@ -66,10 +66,9 @@ def role_of(fields: Fields) -> words.Role | None:
         return "agent"
     if "parenttooluseid" in fields and "content" in fields:
         return "agent" if "model" in fields else "user"
-    # Whoever has a name of his own and is not the user is an agent.
-    return (
-        "agent" if any(isinstance(fields.get(key), str) for key in words.SPEAKER_KEYS) and "content" in fields else None
-    )
+    # A speaker with a name that is not the user is an agent.
+    has_name = any(isinstance(fields.get(key), str) for key in words.SPEAKER_KEYS)
+    return "agent" if has_name and "content" in fields else None
 
 
 def is_passing(fields: Fields) -> bool:
@@ -115,25 +114,20 @@ def call_of(fields: Fields, role: words.Role | None = None) -> Called | None:
     """The call that an object is; None: it is none. ``role`` is that of the message around it."""
     for key in words.WRAPPED_CALLS:
         inner = decoded_value(fields.get(key))
-        if isinstance(inner, Mapping) and (call := _bare_call(fields_of(inner), is_told=True)) is not None:
+        if isinstance(inner, Mapping) and (call := _bare_call(plain_fields(inner), is_told=True)) is not None:
             return call if call.id is not None else replace(call, id=_id_of(fields) or _text_id(fields.get("id")))
     kind = kind_of_part(fields)
     if kind.startswith("tool") and (named := _NAMED_TOOL.fullmatch(str(fields.get("type")))) is not None:
         return Called(named[1], _first(fields, words.ARGUMENT_KEYS), _id_of(fields))
-    if kind in words.HOSTED_KINDS and (hosted := _hosted_call(fields)) is not None:
-        return hosted
+    if (hosted := hosted_call(kind, fields)) is not None:
+        return replace(hosted, id=_id_of(fields) or _text_id(fields.get("id")))
     is_part = role == "agent" and fields.keys() <= words.BARE_PART and isinstance(fields.get("input"), Mapping)
-    return _bare_call(fields, is_told=is_part or kind in words.CALL_KINDS)
-
-
-def _hosted_call(fields: Fields) -> Called | None:
-    """A search that the vendor's tool made, of which the item has no name: it says what was looked for or opened."""
-    action = fields.get("action")
-    about = fields_of(action) if isinstance(action, Mapping) else fields
-    given = {key: about[key] for key in ("query", "queries", "url", "pattern") if about.get(key)}
-    if not given and isinstance(fields.get("query"), str) and fields["query"]:
-        given = {"query": fields["query"]}
-    return Called("web_search", given, _id_of(fields) or _text_id(fields.get("id"))) if given else None
+    callee = fields.get("recipient")
+    if role == "agent" and isinstance(callee, str) and callee.startswith(words.CALLEES) and "content" in fields:
+        return Called(callee, text_of(fields["content"]))
+    call = _bare_call(fields, is_told=is_part or kind in words.CALL_KINDS)
+    # Inspect's word for a tool that the vendor ran.
+    return replace(call, results=()) if call is not None and "tooltype" in fields else call
 
 
 def _bare_call(fields: Fields, *, is_told: bool) -> Called | None:
@@ -144,7 +138,7 @@ def _bare_call(fields: Fields, *, is_told: bool) -> Called | None:
     if key is None:
         return Called(name, None, _id_of(fields) or _text_id(fields.get("id"))) if is_told else None
     given = fields[key]
-    is_sure = is_told or key not in ("input", "kwargs", "parameters", "params") or _id_of(fields) is not None
+    is_sure = is_told or key not in words.LOOSE_ARGUMENT_KEYS or _id_of(fields) is not None
     is_shaped = isinstance(given, Mapping) or (isinstance(given, str) and (is_sure or given[:1] == "{"))
     if not is_shaped and not (is_told and given is None):
         return None
@@ -160,12 +154,12 @@ def return_of(fields: Fields, role: words.Role | None = None) -> Returned | None
     """What an object says came back from a call; None: it is no return."""
     for key in words.WRAPPED_RETURNS:
         inner = fields.get(key)
-        if isinstance(inner, Mapping) and (found := _bare_return(fields_of(inner), is_told=True)) is not None:
+        if isinstance(inner, Mapping) and (found := _bare_return(plain_fields(inner), is_told=True)) is not None:
             return found
     raw = fields.get("rawitem")
     if fields.get("output") is not None and isinstance(raw, Mapping):
         # Beside what the model was sent, an item may keep what the tool returned.
-        found = return_of(fields_of(raw))
+        found = return_of(plain_fields(raw))
         return None if found is None else replace(found, output=unwrapped(fields["output"]))
     kind = kind_of_part(fields)
     # The role is the object's own: parts inside a tool's message are its content.
@@ -175,10 +169,12 @@ def return_of(fields: Fields, role: words.Role | None = None) -> Returned | None
 
 def inline_return(fields: Fields, call: Called) -> Returned | None:
     """What a call keeps of its own return; None: nothing."""
+    if call.results is not None and kind_of_part(fields) in ("websearchcall", "filesearchcall"):
+        return Returned(None, call.id, call.name, _is_error(fields) or fields.get("status") == "incomplete")
     for key in words.INLINE_KEYS:
         if fields.get(key) is not None:
             return Returned(unwrapped(fields[key]), call.id, call.name, _is_error(fields))
-    if _is_error(fields):
+    if _is_error(fields) and kind_of_part(fields) != "invalidtoolcall":
         return Returned(fields.get("error", fields.get("errortext", "")), call.id, call.name, is_error=True)
     return None
 
@@ -189,7 +185,7 @@ def _bare_return(fields: Fields, *, is_told: bool) -> Returned | None:
     origin = fields.get("origin")
     name = fields.get("toolname", fields.get("name", ""))
     if isinstance(origin, Mapping):
-        about = fields_of(origin)
+        about = plain_fields(origin)
         call_id, name = call_id or _text_id(about.get("id")), about.get("toolname", name)
     if key is None or not (is_told or call_id is not None):
         return None
@@ -200,7 +196,12 @@ def _bare_return(fields: Fields, *, is_told: bool) -> Returned | None:
     is_error = _is_error(fields)
     if is_told and call_id is None:
         call_id = _text_id(fields.get("id"))
-    return Returned(output, call_id, name if isinstance(name, str) else "", is_error)
+    kind = kind_of_part(fields)
+    results = hosted_results(output) if is_hosted_result(kind) else None
+    if results is not None and isinstance(output, Mapping) and output.get("error_code"):
+        is_error = True
+    name = name if isinstance(name, str) else ""
+    return Returned(output, call_id, name, is_error, fields.get("artifact"), results)
 
 
 def _is_error(fields: Fields) -> bool:
@@ -213,11 +214,13 @@ def _is_error(fields: Fields) -> bool:
     if any(isinstance(state, str) and plain_key(state) in words.ERROR_STATES for state in states):
         return True
     inner = next((value for key in words.OUTPUT_KEYS if isinstance(value := fields.get(key), Mapping)), None)
-    return inner is not None and _is_error(fields_of(inner))
+    return inner is not None and _is_error(plain_fields(inner))
 
 
 def unwrapped(output: object) -> object:
     """A return without the boxes that say only of what kind it is: ``{type, value}``, ``[{json}]``."""
+    if isinstance(output, list):
+        output = plain_sources(output)
     for _ in range(4):
         if isinstance(output, list) and len(output) == 1 and isinstance(output[0], Mapping) and len(output[0]) == 1:
             output = output[0].get("json", output[0].get("text", output))
@@ -252,7 +255,7 @@ def _id_of(fields: Fields) -> str | None:
     found = next((text for key in words.ID_KEYS if (text := _text_id(fields.get(key))) is not None), None)
     kept = fields.get("additionalkwargs")
     if found is None and isinstance(kept, Mapping):
-        inner = fields_of(kept)
+        inner = plain_fields(kept)
         found = next((text for key in words.ID_KEYS if (text := _text_id(inner.get(key))) is not None), None)
     return found
 
@@ -264,3 +267,68 @@ def _text_id(value: object) -> str | None:
 
 def _first(fields: Fields, keys: tuple[str, ...]) -> object:
     return next((fields[key] for key in keys if key in fields), None)
+
+
+# ---- several objects that belong together
+
+
+def keeps_both(fields: Fields) -> bool:
+    """Whether an object is a call together with its return."""
+    call = call_of(fields)
+    return call is not None and call.arguments is not None and inline_return(fields, call) is not None
+
+
+def lists_returns(fields: Fields) -> bool:
+    """Whether the message of a tool holds several returns, each under its own id."""
+    for key in ("content", "parts", "toolresponses"):
+        listed = fields.get(key)
+        if isinstance(listed, list) and any(
+            isinstance(one, Mapping) and (found := return_of(plain_fields(one))) is not None and found.id is not None
+            for one in listed
+        ):
+            return True
+    return False
+
+
+def side_by_side(fields: Fields) -> list[tuple[Called, object]]:
+    """Calls in one list with their returns in another, of the same length and without ids of their own."""
+    listed = next((value for key in words.CALL_LISTS if isinstance(value := fields.get(key), list) and value), None)
+    returned = next((value for key in words.RETURN_LISTS if isinstance(value := fields.get(key), list) and value), None)
+    if listed is None or returned is None or len(listed) != len(returned):
+        return []
+    calls = [call_of(plain_fields(one), "agent") if isinstance(one, Mapping) else None for one in listed]
+    are_bare = all(isinstance(one, str) or (isinstance(one, Mapping) and _is_bare(one)) for one in returned)
+    if (
+        not are_bare
+        or None in calls
+        or any(isinstance(one, Mapping) and keeps_both(plain_fields(one)) for one in listed)
+    ):
+        return []
+    return [(call, unwrapped(output)) for call, output in zip(calls, returned, strict=True) if call is not None]
+
+
+def _is_bare(value: Mapping[Any, Any]) -> bool:
+    """Whether an object does not say of which call it is the return."""
+    found = return_of(plain_fields(value))
+    return found is None or found.id is None
+
+
+def acted(pair: list[Any] | tuple[Any, ...]) -> Called | None:
+    """The call of a pair of an action and what came of it, as executors log their steps; None: it is none."""
+    action, seen = pair
+    if not isinstance(action, Mapping) or (isinstance(seen, Mapping) and call_of(plain_fields(seen)) is not None):
+        return None
+    kept = action.get("kwargs")
+    fields = plain_fields(kept if isinstance(kept, Mapping) else action)
+    return call_of(fields) if "tool" in fields and "toolinput" in fields else None
+
+
+def numbered_steps(value: Mapping[Any, Any]) -> list[dict[str, Any]]:
+    """The steps of an object that numbers its keys: ``tool_name_0``, ``tool_args_0``, ``observation_0``."""
+    if not any(isinstance(key, str) and key.endswith("_0") for key in value):
+        return []
+    steps: dict[int, dict[str, Any]] = {}
+    for key, inner in value.items():
+        if isinstance(key, str) and (found := _NUMBERED.fullmatch(key)):
+            steps.setdefault(int(found[2]), {})[found[1]] = inner
+    return [steps[number] for number in sorted(steps)]

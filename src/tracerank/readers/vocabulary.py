@@ -5,8 +5,35 @@ Keys, roles and types are compared in plain form: lower case without dashes, und
 them; a trailing ``*`` stands for any rest.
 """
 
+import re
 from collections.abc import Mapping
-from typing import Literal
+from typing import Any, Literal
+
+_NOT_PLAIN = re.compile(r"[^a-z0-9]+")
+_PLAIN: dict[str, str] = {}
+_MAX_KEYS = 4096
+"""Keys whose plain form is kept."""
+
+
+def plain_key(key: object) -> str:
+    """A key in lower case without dashes, underscores and blanks; empty for what is no text."""
+    if not isinstance(key, str):
+        return ""
+    found = _PLAIN.get(key)
+    if found is None:
+        found = _NOT_PLAIN.sub("", key.lower()) or key
+        if len(_PLAIN) < _MAX_KEYS:
+            _PLAIN[key] = found
+    return found
+
+
+def plain_fields(value: Mapping[Any, Any]) -> dict[str, Any]:
+    """An object under its plain keys; the first of two that come out the same stays."""
+    fields: dict[str, Any] = {}
+    for key, inner in value.items():
+        fields.setdefault(plain_key(key), inner)
+    return fields
+
 
 Role = Literal["user", "agent", "tool", "system", "hidden"]
 
@@ -33,15 +60,22 @@ ROLES: Mapping[str, Role] = {
     **dict.fromkeys(_listed("memoryqueryevent thoughtevent reasoningmessage streamingchunkevent"), "hidden"),
 }
 
+UNSPOKEN = ("analysis", "commentary")
+"""Channels in which an agent does not speak to the user."""
+
+CHAT_KEYS = _words("role content tool_calls tool_call_id name reasoning reasoning_content")
+"""As the usual chat messages spell them; anything else in one calls for a closer look."""
+CALLEES = ("functions.", "browser.")
+"""How recipients begin that are tools."""
+
 # ---- what an object is
 
 KIND_KEYS = _listed("partkind type kind blocktype")
 TEXT_KINDS = _listed("text outputtext inputtext message")
 CALL_KINDS = _words(
-    "toolcall tooluse functioncall servertooluse mcptooluse customtoolcall mcptoolcall mcpcall dynamictool",
-    "toolinvocation servertoolcall tool",
+    "toolcall tooluse functioncall mcptooluse customtoolcall mcptoolcall mcpcall dynamictool",
+    "toolinvocation invalidtoolcall tool",
 )
-HOSTED_KINDS = _words("websearch websearchcall websearchend")
 RETURN_KINDS = _words(
     "toolresult toolreturn functioncalloutput customtoolcalloutput toolresponse toolmessage functionresponse",
     "functionexecutionresult retryprompt toolerror mcptoolresult tool toolcallresponse servertoolcallresponse",

@@ -5,34 +5,39 @@ returned is never walked into, so that a page cannot call, answer or return in t
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from tracerank.readers import vocabulary as words
 from tracerank.readers.assemble import Dialogue, dialogue_of, stated_answer
-from tracerank.readers.calls.grounding import grounded_call
 from tracerank.readers.calls.text_calls import CALL_TAGS, spoken, tagged_returns, written_calls
 from tracerank.readers.events import Asked, Called, Event, Returned, Said
 from tracerank.readers.files.loose_json import decoded_value
+from tracerank.readers.hosted import cited_in, grounded_call
+from tracerank.readers.results import Result
 from tracerank.readers.shapes import (
     Fields,
+    acted,
     call_of,
-    fields_of,
+    chat_message,
     inline_return,
     is_aside,
     is_passing,
     is_result,
+    keeps_both,
     kind_of_part,
+    lists_returns,
     message_id,
-    plain_key,
+    numbered_steps,
     return_of,
     role_of,
-    speaker_of,
+    side_by_side,
     unwrapped,
 )
 from tracerank.readers.tools import clean_name, names_in_use, parse_arguments
-from tracerank.readers.values import plain_text, said_of, text_of
+from tracerank.readers.values import part_text, plain_text, said_of, text_of
+from tracerank.readers.vocabulary import plain_fields, plain_key
 
 _MAX_DEPTH = 14
 _MAX_SHOWN = 6
@@ -42,7 +47,6 @@ _SURROUNDINGS = re.compile(r"\s*<(?:environment_context|user_instructions|system
 """What a harness tells the agent in the user's name."""
 _NEW_TASK = "New task:\n"
 """What smolagents writes before a question."""
-_NUMBERED = re.compile(r"(.+?)_(\d{1,3})")
 _COMPONENT = '{"__is_'
 """How LlamaIndex begins what it keeps as text inside a context."""
 _PROMPT = re.compile(
@@ -101,14 +105,14 @@ class Reading:
 def read_anything(value: object) -> Reading:
     """What a value says, wherever in it that stands."""
     walk = _Walk()
-    walk.enter(value, None, _MAX_DEPTH)
+    walk.through(value)
     return Reading(dialogue_of(walk.events), walk.names, walk.unsigned)
 
 
 def events_of(value: object) -> list[Event]:
     """The events of a transcript in the order in which they stand."""
     walk = _Walk()
-    walk.enter(value, None, _MAX_DEPTH)
+    walk.through(value)
     return walk.events
 
 
@@ -116,7 +120,7 @@ def holds_calls(value: object) -> bool:
     """Whether anything in the value looks like a call; stops at the first."""
     walk = _Walk(stops=True)
     try:
-        walk.enter(value, None, _MAX_DEPTH)
+        walk.through(value)
     except _Enough:
         return True
     except RecursionError:
@@ -139,8 +143,15 @@ class _Walk:
         self._turn = 0
         self._objects = 0
         self._message: str | None = None  # id of the message that the words inside an object belong to
+        self._is_final = True  # that message may be the answer
+        self._parts: list[tuple[str, tuple[Result, ...]]] = []  # words of that message, since its last call
         self._said = ""  # the last words, if nothing was called since
         self._pieces: dict[str, str] = {}  # words that a stream passes on, by the id of their part
+
+    def through(self, value: object) -> None:
+        """All of a value."""
+        self.enter(value, None, _MAX_DEPTH)
+        self._flush()
 
     # ---- where things stand
 
@@ -148,6 +159,9 @@ class _Walk:
         if depth == 0:
             return
         if isinstance(value, list | tuple):
+            if len(value) == 2 and (call := acted(value)) is not None:
+                self._inline(call, Returned(unwrapped(value[1])))
+                return
             for item in value:
                 item = decoded_value(item) if isinstance(item, str) and item[:1] == "{" else item
                 self.enter(item, role, depth - 1)
@@ -155,10 +169,9 @@ class _Walk:
             self._object(value, role, depth)
 
     def _object(self, value: Mapping[Any, Any], role: words.Role | None, depth: int) -> None:
-        if len(value) == 2 and (speaker := speaker_of(value)) is not None:
-            self._say(value["content"], speaker)
+        if "role" in value and self._chat_message(value):
             return
-        fields = fields_of(value)
+        fields = plain_fields(value)
         if "event" in fields and isinstance(fields.get("data"), Mapping) and self._stream_event(fields, depth):
             return
         role = role_of(fields) or role
@@ -166,13 +179,12 @@ class _Walk:
             return
         if role == "hidden" or (role == "system" and "content" in fields) or is_passing(fields):
             return
-        self._begin(fields)
         if self._is_result(fields):
             return
         if (grounded := grounded_call(fields.get("groundingmetadata"))) is not None:
             self._inline(grounded, Returned(None))
         returned = return_of(fields)
-        call = None if returned is not None and not _keeps_both(fields) else call_of(fields, role)
+        call = None if returned is not None and not keeps_both(fields) else call_of(fields, role)
         if call is not None:
             kept = inline_return(fields, call)
             if kept is None:
@@ -180,9 +192,10 @@ class _Walk:
             else:
                 self._inline(call, kept)
             return
-        if returned is not None and not _lists_returns(fields):
+        if returned is not None and not lists_returns(fields):
             self._return(returned)
             return
+        self._begin(fields, role)
         if not is_aside(fields):
             self._inside(value, fields, role, depth)
             return
@@ -190,19 +203,40 @@ class _Walk:
         self._inside(value, fields, role, depth)
         self._is_aside = before
 
+    def _chat_message(self, value: Mapping[Any, Any]) -> bool:
+        """A chat message in its usual spelling, which needs no search for its parts; False: it is another."""
+        message = chat_message(value)
+        if message is None:
+            return False
+        if isinstance(message, Returned):
+            self._return(message)
+            return True
+        speaker, text, calls = message
+        self._turn += 1
+        self._opens(None)
+        self._is_final = True
+        if text:
+            self._say(text, speaker)
+        for call in calls:
+            self._call(call)
+        return True
+
     def _inline(self, call: Called, kept: Returned) -> None:
         """A call that keeps its own return."""
         name = call.id or f"#{len(self.events)}"
         self._call(replace(call, id=name))
         self._return(replace(kept, id=name))
 
-    def _begin(self, fields: Fields) -> None:
+    def _begin(self, fields: Fields, role: words.Role | None) -> None:
         """Notes which message the words inside an object belong to: what follows in the same one is its next part."""
         self._objects += 1
-        message = f"#{self._objects}" if "parts" in fields else message_id(fields)
+        message = message_id(fields)
+        if message is None and ("parts" in fields or (role == "agent" and isinstance(fields.get("content"), list))):
+            message = f"#{self._objects}"
         if message is not None or (role_of(fields) is not None and "content" in fields):
             self._turn += message is None or message != self._message
-            self._message = message
+            self._opens(message)
+            self._is_final = fields.get("phase") != "commentary" and fields.get("channel") not in words.UNSPOKEN
 
     def _piece(self, fields: Fields) -> bool:
         """Words that a stream passes on piece by piece; they are said when it closes the part."""
@@ -221,23 +255,23 @@ class _Walk:
         stated = stated_answer(fields.get("structuredoutput")) or fields.get("result")
         # It repeats the last part of what was said, if that came in several.
         if isinstance(stated, str) and fields.get("iserror") is not True and stated != self._said:
-            self._message = None
+            self._opens(None)
             self._say(stated, "agent")
         return True
 
     def _inside(self, value: Mapping[Any, Any], fields: Fields, role: words.Role | None, depth: int) -> None:
-        steps = _numbered_steps(value)
+        steps = numbered_steps(value)
         if steps:
             self.enter(steps, "agent", depth - 1)
             return
-        paired = _side_by_side(fields)
+        paired = side_by_side(fields)
         for call, output in paired:
             self._call(replace(call, id=None))  # their order pairs them, not an id
             self._return(Returned(output, None, call.name))
-        spoken_here = self._words(fields, role)
-        # Words are taken in before the calls beside them: a plan is no answer.
-        for text, speaker in spoken_here:
-            self._say(text, speaker)
+        kept = fields.get("additionalkwargs")
+        if isinstance(kept, Mapping):  # where LangChain kept hosted calls beside the words
+            self.enter(kept.get("tool_outputs"), role, depth - 1)
+        is_said = self._words(fields, role)  # before the calls beside them: a plan is no answer
         for key in _in_order(fields):
             inner = fields[key]
             if isinstance(inner, str) and (key in words.ENCODED_KEYS or inner.startswith(_COMPONENT)):
@@ -245,31 +279,35 @@ class _Walk:
             if paired and key in (*words.CALL_LISTS, *words.RETURN_LISTS):
                 continue
             if isinstance(inner, Mapping | list | tuple) and not (
-                spoken_here and key in words.WORD_KEYS and _is_text(inner)
+                is_said and key in words.WORD_KEYS and _is_text(inner)
             ):
                 self.enter(inner, role, depth - 1)
         for key in words.STRUCTURED_KEYS:
             if (stated := _stated(fields.get(key))) is not None:
                 self._say(stated, "agent")
 
-    def _words(self, fields: Fields, role: words.Role | None) -> list[tuple[str, words.Role | None]]:
-        for key in words.WORD_KEYS:
+    def _words(self, fields: Fields, role: words.Role | None) -> bool:
+        """Says what an object says in words; whether it does."""
+        kind = kind_of_part(fields)
+        for key in words.WORD_KEYS if kind != "outputtext" else (*words.WORD_KEYS, "output"):
             content = fields.get(key)
             text = content if isinstance(content, str) else _joined(content, role) if _is_text(content) else ""
-            if text.strip() and (role is not None or kind_of_part(fields) in words.TEXT_KINDS):
-                return [(text, role)]
+            if text.strip() and (role is not None or kind in words.TEXT_KINDS):
+                self._say(text, role, tuple(_cited(content, fields)))
+                return True
         if role == "agent" and (stated := _stated(fields.get("content"))) is not None:
-            return [(stated, role)]
-        return []
+            self._say(stated, role)
+            return True
+        return False
 
     def _stream_event(self, fields: Fields, depth: int) -> bool:
         """One of a stream of events that repeat each other: what began and what was only passed on says nothing."""
-        event, data = fields["event"], fields_of(fields["data"])
+        event, data = fields["event"], plain_fields(fields["data"])
         if not isinstance(event, str) or not event.startswith("on_"):
             return False
         if event == "on_tool_end":
             output = data.get("output")
-            if isinstance(output, Mapping) and return_of(fields_of(output)) is not None:
+            if isinstance(output, Mapping) and return_of(plain_fields(output)) is not None:
                 self.enter(output, "tool", depth - 1)
             elif isinstance(name := fields.get("name"), str):
                 run = fields.get("runid")
@@ -291,20 +329,23 @@ class _Walk:
             self.names.setdefault(call.name, [])
             self.names[call.name] = self.names[call.name] or list(arguments)[:_MAX_SHOWN]
         self._pieces.clear()  # words before a call
+        self._flush()
         self._said = ""
         self._open += call.id is None
-        self.events.append(replace(call, arguments=arguments, turn=self._turn))
+        self.events.append(Called(call.name, arguments, call.id, self._turn, call.kind, call.results))
 
     def _return(self, found: Returned) -> None:
+        self._flush()
         self._open -= found.id is None and self._open > 0
         self.events.append(found)
 
-    def _say(self, text: str, role: words.Role | None) -> None:
+    def _say(self, text: str, role: words.Role | None, cited: tuple[Result, ...] = ()) -> None:
         if self._is_aside and role in ("user", "agent"):
             self._tagged(text)
             return
         if role == "user":
             if not self._tagged(text) and not _SURROUNDINGS.match(text):
+                self._flush()
                 self.events.append(Asked(text.removeprefix(_NEW_TASK)))
             return
         if role == "tool":
@@ -321,7 +362,22 @@ class _Walk:
                 self._call(Called(made.name, made.arguments))
             text = spoken(text)
         self._said = text
-        self.events.append(Said(text, id=self._message))
+        self._parts.append((text, cited))
+        if self._message is None:
+            self._flush()
+
+    def _opens(self, message: str | None) -> None:
+        """A message begins."""
+        self._flush()
+        self._message = message
+
+    def _flush(self) -> None:
+        """Says what one message said in parts."""
+        if self._parts:
+            text = "".join(part for part, _ in self._parts)
+            cited = tuple(one for _, found in self._parts for one in found)
+            self.events.append(Said(text, cited, self._is_final, self._message))
+            self._parts.clear()
 
     def _tagged(self, text: str) -> bool:
         """A message that is what tools returned, written as words; whether it is one."""
@@ -346,47 +402,19 @@ def _stated(value: object) -> str | None:
     )
 
 
-def _keeps_both(fields: Fields) -> bool:
-    """Whether an object is a call together with its return."""
-    call = call_of(fields)
-    return call is not None and call.arguments is not None and inline_return(fields, call) is not None
-
-
-def _lists_returns(fields: Fields) -> bool:
-    """Whether the message of a tool holds several returns, each under its own id."""
-    for key in ("content", "parts", "toolresponses"):
-        listed = fields.get(key)
-        if isinstance(listed, list) and any(
-            isinstance(one, Mapping) and (found := return_of(fields_of(one))) is not None and found.id is not None
-            for one in listed
-        ):
-            return True
-    return False
-
-
-def _side_by_side(fields: Fields) -> list[tuple[Called, object]]:
-    """Calls in one list with their returns in another, of the same length and without ids of their own."""
-    listed = next((value for key in words.CALL_LISTS if isinstance(value := fields.get(key), list) and value), None)
-    returned = next((value for key in words.RETURN_LISTS if isinstance(value := fields.get(key), list) and value), None)
-    if listed is None or returned is None or len(listed) != len(returned):
-        return []
-    calls = [call_of(fields_of(one), "agent") if isinstance(one, Mapping) else None for one in listed]
-    are_bare = all(isinstance(one, str) or (isinstance(one, Mapping) and _is_bare(one)) for one in returned)
-    if not are_bare or None in calls or any(isinstance(one, Mapping) and _keeps_both(fields_of(one)) for one in listed):
-        return []
-    return [(call, unwrapped(output)) for call, output in zip(calls, returned, strict=True) if call is not None]
-
-
-def _is_bare(value: Mapping[Any, Any]) -> bool:
-    """Whether an object does not say of which call it is the return."""
-    found = return_of(fields_of(value))
-    return found is None or found.id is None
+def _cited(content: object, fields: Fields) -> Iterator[Result]:
+    """What the words of an object cite, part by part."""
+    if isinstance(content, str):
+        yield from cited_in(content, fields)
+    for part in content if isinstance(content, list) else ():
+        if isinstance(part, Mapping):
+            yield from cited_in(part_text(dict(part)), part)
 
 
 def _is_text(content: object) -> bool:
     """Whether content is all text: a part, or a list of parts of which none does anything else."""
     if isinstance(content, Mapping):
-        return isinstance(content.get("text"), str) and call_of(fields_of(content)) is None
+        return isinstance(content.get("text"), str) and call_of(plain_fields(content)) is None
     return isinstance(content, list) and bool(content) and all(_is_text_part(part) for part in content)
 
 
@@ -395,7 +423,7 @@ def _is_text_part(part: object) -> bool:
         return True
     if not isinstance(part, Mapping):
         return False
-    return isinstance(part.get("text"), str) and kind_of_part(fields_of(part)) in (*words.TEXT_KINDS, "")
+    return isinstance(part.get("text"), str) and kind_of_part(plain_fields(part)) in (*words.TEXT_KINDS, "")
 
 
 def _joined(content: object, role: words.Role | None) -> str:
@@ -408,6 +436,8 @@ def _joined(content: object, role: words.Role | None) -> str:
 def _in_order(fields: Fields) -> list[str]:
     """The keys as they are to be read: what was asked first, what came out last."""
     keys = [key for key in fields if key not in words.ASIDE_KEYS or (key == "tools" and _were_used(fields[key]))]
+    if fields.get("toolcalls") and "additionalkwargs" in fields:
+        keys.remove("additionalkwargs")  # the same calls as the vendor sent them
     return [
         *(key for key in keys if key in words.FIRST_KEYS),
         *(key for key in keys if key not in words.FIRST_KEYS and key not in words.LAST_KEYS),
@@ -417,15 +447,4 @@ def _in_order(fields: Fields) -> list[str]:
 
 def _were_used(tools: object) -> bool:
     """Whether tools are listed with what they returned, and not as they are offered."""
-    return isinstance(tools, list) and any(isinstance(one, Mapping) and _keeps_both(fields_of(one)) for one in tools)
-
-
-def _numbered_steps(value: Mapping[Any, Any]) -> list[dict[str, Any]]:
-    """The steps of an object that numbers its keys: ``tool_name_0``, ``tool_args_0``, ``observation_0``."""
-    if not any(isinstance(key, str) and key.endswith("_0") for key in value):
-        return []
-    steps: dict[int, dict[str, Any]] = {}
-    for key, inner in value.items():
-        if isinstance(key, str) and (found := _NUMBERED.fullmatch(key)):
-            steps.setdefault(int(found[2]), {})[found[1]] = inner
-    return [steps[number] for number in sorted(steps)]
+    return isinstance(tools, list) and any(isinstance(one, Mapping) and keeps_both(plain_fields(one)) for one in tools)

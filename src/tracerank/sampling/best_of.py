@@ -30,7 +30,7 @@ from tracerank.stopping.rules import Rule
 from tracerank.stopping.session import Session, read_rollout
 from tracerank.viewer.page import About, page
 from tracerank.viewer.question_data import question_data
-from tracerank.votes.base import Decision, Method, with_evidence_note
+from tracerank.votes.base import Decision, Method
 from tracerank.votes.explanation import explain_stream
 from tracerank.votes.missing import Missing
 
@@ -224,4 +224,4 @@ class _Collected:
             why = (self.session.pool.rollouts[0].problem or "").removeprefix(FAILED)
             raise AgentError(f"all {failed} runs of the agent failed, the first because {why}") from self._first_error
         runs = Runs(len(pool) - failed, failed, ended.cancelled + len(ended.unneeded), ended.saved, self._resumed)
-        return Result(with_evidence_note(pool, method.decide(pool)), pool, runs, ended.verdict.reason, method)
+        return Result(method.decide(pool), pool, runs, ended.verdict.reason, method)

@@ -15,16 +15,15 @@ from tracerank.errors import MalformedRollout
 from tracerank.pools.types import BROWSING, WEBQA, Rollout
 from tracerank.readers.base import Parsed, UnreadableRollout
 from tracerank.readers.calls.assembly import URL_ONLY
-from tracerank.readers.formats.anthropic_messages import AnthropicReader
 from tracerank.readers.formats.browsing import BrowsingReader
 from tracerank.readers.formats.canonical import CanonicalReader
 from tracerank.readers.formats.chat import ChatReader
-from tracerank.readers.formats.openai_responses import OpenAIResponsesReader
 from tracerank.readers.formats.search_r1 import SearchR1Reader
+from tracerank.readers.formats.walked import ANTHROPIC, OPENAI_RESPONSES
 from tracerank.readers.formats.webqa import WebQAReader
 
-READER = AnthropicReader()
-OTHERS = (CanonicalReader(), WebQAReader(), SearchR1Reader(), BrowsingReader(), OpenAIResponsesReader(), ChatReader())
+READER = ANTHROPIC
+OTHERS = (CanonicalReader(), WebQAReader(), SearchR1Reader(), BrowsingReader(), OPENAI_RESPONSES, ChatReader())
 Block = dict[str, Any]
 A, B = "https://a.org/x", "https://b.org/y"
 

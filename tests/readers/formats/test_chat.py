@@ -16,7 +16,6 @@ from tracerank.pools.types import BROWSING, WEBQA, Rollout
 from tracerank.readers import Problem, read_pools
 from tracerank.readers.base import Parsed, UnreadableRollout
 from tracerank.readers.files.record_fields import label_of, question_of, references_of, sample_id_of
-from tracerank.readers.formats.browsing import BrowsingReader
 from tracerank.readers.formats.chat import ChatReader
 
 READER = ChatReader()
@@ -379,21 +378,11 @@ def test_sample_ids_are_numbers() -> None:
 # ---- recognition and bad input
 
 
-def test_what_other_readers_claim_is_left_to_them() -> None:
-    browsing = {"role": "assistant", "content": "", "tool_calls": [call("1", "browser.search", {"query": "q"})]}
-    assert BrowsingReader().recognises(record(browsing))
-    assert not READER.recognises(record(browsing))
-    assert not READER.recognises({**record(*SEARCHED), "schema": "tracerank-rollout/1"})
-    assert not READER.recognises(record(said("<search> q </search>"), *SEARCHED))
-    assert READER.recognises(record(*SEARCHED))
-
-
 def test_messages_of_other_makers_are_not_recognised() -> None:
-    inspect = {"role": "assistant", "tool_calls": [{"id": "1", "function": "search", "arguments": {}}]}
     langchain = {"type": "ai", "tool_calls": [{"name": "search", "args": {}, "id": "1"}]}
     anthropic = {"role": "assistant", "content": [{"type": "tool_use", "id": "1", "name": "search", "input": {}}]}
     tagged = said('<tool_call>\n{"name": "search"}\n</tool_call>')
-    for message in (inspect, langchain, anthropic, tagged, said("x")):
+    for message in (langchain, anthropic, tagged, said("x")):
         assert not READER.recognises({"messages": [message]})
 
 

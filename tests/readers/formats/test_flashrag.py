@@ -6,7 +6,7 @@ import pytest
 
 from tests.readers.shapes import shape
 from tracerank.readers.base import Parsed
-from tracerank.readers.formats.flashrag import FlashRAGReader
+from tracerank.readers.formats.evaluation_runs import FlashRAGReader
 
 READER = FlashRAGReader()
 ASKED = "Which river flows through Vienna?"

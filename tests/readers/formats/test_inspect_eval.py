@@ -17,7 +17,6 @@ from tracerank.pools.types import Rollout
 from tracerank.readers import Problem, read_pools
 from tracerank.readers.base import UnreadableRollout
 from tracerank.readers.calls.assembly import URL_ONLY
-from tracerank.readers.formats.chat import ChatReader
 from tracerank.readers.formats.inspect_eval import InspectReader
 
 READER = InspectReader()
@@ -130,7 +129,7 @@ def test_a_log_of_inspect_is_recognised(logs: SimpleNamespace) -> None:
 
         dumped = [one.model_dump(mode="json") for one in read_eval_log_samples(logs.eval)]
     assert len(dumped) == 6
-    assert all(READER.recognises(one) and not ChatReader().recognises(one) for one in dumped)
+    assert all(READER.recognises(one) for one in dumped)
 
 
 # ---- samples, written out

@@ -15,18 +15,16 @@ from tracerank.errors import MalformedRollout
 from tracerank.pools.types import BROWSING, WEBQA, Rollout
 from tracerank.readers.base import Parsed, UnreadableRollout
 from tracerank.readers.calls.assembly import URL_ONLY
-from tracerank.readers.formats.anthropic_messages import AnthropicReader
 from tracerank.readers.formats.browsing import BrowsingReader
 from tracerank.readers.formats.canonical import CanonicalReader
 from tracerank.readers.formats.chat import ChatReader
-from tracerank.readers.formats.langchain_messages import LangChainReader
-from tracerank.readers.formats.openai_responses import OpenAIResponsesReader
 from tracerank.readers.formats.search_r1 import SearchR1Reader
+from tracerank.readers.formats.walked import ANTHROPIC, LANGCHAIN, OPENAI_RESPONSES
 from tracerank.readers.formats.webqa import WebQAReader
 
-READER = LangChainReader()
+READER = LANGCHAIN
 OTHERS = (
-    CanonicalReader(), WebQAReader(), SearchR1Reader(), BrowsingReader(), OpenAIResponsesReader(), AnthropicReader(),
+    CanonicalReader(), WebQAReader(), SearchR1Reader(), BrowsingReader(), OPENAI_RESPONSES, ANTHROPIC,
     ChatReader(),
 )  # fmt: skip
 Message = dict[str, Any]

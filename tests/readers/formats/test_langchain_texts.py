@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from tests.readers.damage import survives
 from tracerank.pools.types import Rollout
 from tracerank.readers import read_pools
-from tracerank.readers.formats.langchain_messages import LangChainReader
+from tracerank.readers.formats.walked import LANGCHAIN
 
-READER = LangChainReader()
+READER = LANGCHAIN
 ASKED = "Which river flows through Vienna?\nOne word."
 ONE, TWO = "[1] Vienna\nhttps://a.org/v\nThe Danube it's.", "A page.\nHuman: no\nAI: The Inn."
 LABELLED = (

@@ -14,11 +14,10 @@ from tracerank.errors import MalformedRollout
 from tracerank.pools.types import BROWSING, WEBQA, Rollout
 from tracerank.readers.base import Parsed, UnreadableRollout
 from tracerank.readers.formats.chat import ChatReader
-from tracerank.readers.formats.openai_agents import OpenAIAgentsReader
-from tracerank.readers.formats.openai_responses import OpenAIResponsesReader
+from tracerank.readers.formats.walked import OPENAI_AGENTS, OPENAI_RESPONSES
 
-READER = OpenAIAgentsReader()
-RESPONSES = OpenAIResponsesReader()
+READER = OPENAI_AGENTS
+RESPONSES = OPENAI_RESPONSES
 Item = dict[str, Any]
 A, B = "https://a.org/x", "https://b.org/y"
 FOUND = [{"title": "T x", "url": A, "snippet": "about x"}]

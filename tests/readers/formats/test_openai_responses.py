@@ -19,11 +19,11 @@ from tracerank.readers.formats.browsing import BrowsingReader
 from tracerank.readers.formats.canonical import CanonicalReader
 from tracerank.readers.formats.chat import ChatReader
 from tracerank.readers.formats.evaluation_runs import BrowseCompPlusReader
-from tracerank.readers.formats.openai_responses import OpenAIResponsesReader
 from tracerank.readers.formats.search_r1 import SearchR1Reader
+from tracerank.readers.formats.walked import OPENAI_RESPONSES
 from tracerank.readers.formats.webqa import WebQAReader
 
-READER = OpenAIResponsesReader()
+READER = OPENAI_RESPONSES
 OTHERS = (CanonicalReader(), WebQAReader(), SearchR1Reader(), BrowsingReader(), BrowseCompPlusReader(), ChatReader())
 Item = dict[str, Any]
 A, B, C = "https://a.org/x", "https://b.org/y", "https://c.org/z"
@@ -169,7 +169,7 @@ def test_functions_and_mcp_servers_return_text() -> None:
         *function("c1", "search", '{"query": "a"}', listing(A)),
         *function("c2", "search", '{"query": "b"}', parts),
         {**remote, "output": listing(C), "error": None},
-        {**remote, "output": "ignored words", "error": {"type": "http_error", "code": 500, "message": "down"}},
+        {**remote, "id": "m2", "output": "words", "error": {"type": "http_error", "code": 500, "message": "down"}},
         *custom,
         *function("c4", "visit", json.dumps({"url": A}), "Body"),
         {"type": "tool_search_call", "id": "t", "arguments": {"query": "which tools"}},
@@ -292,7 +292,7 @@ def test_no_damage_raises_anything_else(place: int, field: str, value: Any) -> N
 def test_very_many_items_are_quick() -> None:
     text = "x" * 1000
     many = [cite(text, "x", f"https://a.org/{n % 100}", "T") for n in range(3000)]
-    items = [*(web_search("q", A, B, C) for _ in range(3000)), message(text, *many)]
+    items = [*({**web_search("q", A, B, C), "id": f"ws_{n}"} for n in range(3000)), message(text, *many)]
     start = time.process_time()
     assert len(rollout(*items).searches) == 3000
     assert time.process_time() - start < 20

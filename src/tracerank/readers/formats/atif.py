@@ -13,7 +13,7 @@ from tracerank.errors import MalformedRollout
 from tracerank.pools.atif_export import rollout_of_trajectory, was_exported
 from tracerank.readers.assemble import parsed_dialogue
 from tracerank.readers.base import Parsed, Record, reject
-from tracerank.readers.calls.chat_messages import read_chat
+from tracerank.readers.chat_roles import read_chat
 from tracerank.readers.files.record_fields import label_of, question_of, sample_id_of
 from tracerank.readers.formats.browsing import BrowsingReader
 from tracerank.readers.tools import ToolCall, parse_arguments, submitted_answer

@@ -1,7 +1,6 @@
 """Records with OpenAI chat messages, AggAgent's rows among them: which records are some, and where the messages stand.
 
-The messages are read in ``calls/chat_messages.py``, the fields around them in ``files/record_fields.py``. gpt-oss
-browser transcripts have a reader of their own, which knows cursors.
+gpt-oss browser transcripts have a reader of their own, which knows cursors.
 """
 
 from collections.abc import Mapping
@@ -9,26 +8,14 @@ from typing import Any
 
 from tracerank.readers.assemble import parsed_dialogue
 from tracerank.readers.base import Parsed, Record, reject
-from tracerank.readers.calls.chat_messages import makes_calls, read_chat
+from tracerank.readers.chat_roles import makes_calls, read_chat
 from tracerank.readers.files.model_calls import reply_of
 from tracerank.readers.files.record_fields import decoded, question_of, sample_id_of
-from tracerank.readers.formats.browsing import BrowsingReader
-from tracerank.readers.formats.canonical import CanonicalReader
-from tracerank.readers.formats.search_r1 import SearchR1Reader
-from tracerank.readers.formats.webqa import WebQAReader
 from tracerank.readers.values import cleaned
 
-MESSAGE_FIELDS = (
-    "messages",
-    "conversation",
-    "conversations",
-    "trajectory",
-    "rollout",
-    "history",
-    "completion",
-    "chat_history",
+_FIELDS = (
+    *("messages", "conversation", "conversations", "trajectory", "rollout", "history", "completion", "chat_history"),
 )
-_SPECIFIC = (CanonicalReader(), WebQAReader(), SearchR1Reader(), BrowsingReader())
 
 
 class ChatReader:
@@ -37,19 +24,17 @@ class ChatReader:
     name = "openai-chat"
 
     def recognises(self, record: Record) -> bool:
-        """By a tool call in its messages, unless a more specific format claims it."""
+        """By a tool call in its messages; more specific formats are asked before."""
         if not isinstance(record, Mapping):
             return False
-        values = (record.get(name) for name in MESSAGE_FIELDS)
-        is_chat = any(_holds_calls(value) for value in values) or _replies_with_calls(record)
-        return is_chat and not any(one.recognises(record) for one in _SPECIFIC)
+        return any(_holds_calls(record.get(name)) for name in _FIELDS) or _replies_with_calls(record)
 
     def parse(self, record: Record, source: str) -> Parsed:
         """The messages as a rollout; the answer is extracted from the last message without a call."""
         plain = decoded(record)
         messages = _messages(plain)
         if messages is None:
-            fields = ", ".join(MESSAGE_FIELDS)
+            fields = ", ".join(_FIELDS)
             reject(f"no messages: expected a list in one of {fields}", question_of(plain), sample_id_of(plain))
         return parsed_dialogue(plain, source, read_chat(messages))
 
@@ -62,7 +47,7 @@ def is_conversation(record: Record) -> bool:
 
 
 def _messages(record: Record) -> list[Any] | None:
-    for name in MESSAGE_FIELDS:
+    for name in _FIELDS:
         value = record.get(name)
         if isinstance(value, list) and any(isinstance(message, Mapping) and "role" in message for message in value):
             prompt = record.get("prompt")

@@ -20,9 +20,10 @@ from tracerank.readers.files.record_fields import (
     stated_references,
     unasked_question,
 )
-from tracerank.readers.shapes import fields_of, is_result
+from tracerank.readers.shapes import is_result
 from tracerank.readers.tools import names_in_use
 from tracerank.readers.values import plain_text
+from tracerank.readers.vocabulary import plain_fields
 from tracerank.readers.walk import Reading, holds_calls, read_anything
 
 _EVENTS = "events"
@@ -57,7 +58,7 @@ def tells_run(record: Record) -> bool:
 
 
 def _ends_a_run(record: Record) -> bool:
-    return "subtype" in record and is_result(fields_of(record))
+    return "subtype" in record and is_result(plain_fields(record))
 
 
 def _may_hold(value: object) -> bool:
@@ -96,11 +97,15 @@ def _question(fields: Record, asked: str | None) -> Question | None:
     return found if found.text else replace(found, id=normalize_text(asked), text=asked.strip())
 
 
+def last_words(record: Record, reading: Reading) -> str | None:
+    """What a field beside a transcript says that the agent said last; None: nothing, or only a plan."""
+    texts = (plain_text(record.get(name)) for name in _OWN_ANSWER)
+    return next((text for text in texts if text is not None and text.strip() and not reading.is_plan(text)), None)
+
+
 def _own_answer(record: Record, reading: Reading) -> str | None:
-    for name in _OWN_ANSWER:
-        text = plain_text(record.get(name))
-        if text is not None and text.strip() and not reading.is_plan(text):
-            return text
+    if (text := last_words(record, reading)) is not None:
+        return text
     if reading.is_ended and (only := _only_output(record)) is not None:
         return only
     # A run that says it is done keeps its answer beside its steps; one that broke off may have only the reference.

@@ -13,7 +13,7 @@ from tracerank.answers.text_keys import trimmed
 from tracerank.pools.types import BROWSING, Question, Rollout
 from tracerank.readers.assemble import Dialogue, parsed_dialogue
 from tracerank.readers.base import Parsed, Record, reject
-from tracerank.readers.calls.chat_messages import read_chat
+from tracerank.readers.chat_roles import read_chat
 from tracerank.readers.files.containers import parts_of_pool
 from tracerank.readers.files.field_map import proposed_map
 from tracerank.readers.files.record_fields import (

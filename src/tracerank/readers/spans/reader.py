@@ -60,7 +60,10 @@ class TelemetryReader:
             reject("spans of several traces in one record; read the file as a whole")
         run = run_of(spans)
         if not run.dialogue.asked:
-            reject(f"trace {spans[0].trace!r} has no question: expected it in the input of its root span")
+            models = [span for span in spans if span.kind == "model"]
+            is_bare = bool(models) and not any(span.input or span.output for span in models)
+            why = "its model spans keep neither input nor output" if is_bare else "expected it in its root span's input"
+            reject(f"trace {spans[0].trace!r} has no question: {why}")
         fields = {"references": list(run.references)} if run.references else {}
         return parsed_dialogue(fields, source, run.dialogue, label=run.label)
 

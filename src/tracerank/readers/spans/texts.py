@@ -69,7 +69,9 @@ def message_events(value: object, role: str = "user") -> list[Event]:
     """The events of the messages in a value; ``role`` is whose words a bare text is."""
     plain = plain_value(value)
     if isinstance(plain, Mapping):
-        plain = next((inner for key in _MESSAGE_KEYS if isinstance(inner := plain_value(plain.get(key)), list)), [plain])
+        plain = next(
+            (inner for key in _MESSAGE_KEYS if isinstance(inner := plain_value(plain.get(key)), list)), [plain]
+        )
     if isinstance(plain, str):
         return [] if not plain.strip() else [Asked(plain) if role == "user" else Said(plain)]
     return events_of([_signed(item, role) for item in _flat(plain, 2)])
