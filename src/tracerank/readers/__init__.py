@@ -1,7 +1,7 @@
 """ANY LOG -> ROLLOUT: transcript files of any known format to pools, recognised by content and streamed.
 
 Holds the entry points. The rooms, each built on those before it: `files/` (bytes to records), `calls/` (tool calls to
-rollouts), `browser/` and `telemetry/` (two worlds of events), `formats/` (one module a format); `detect.py` lists the
+rollouts), `browser/` and `spans/` (two worlds of events), `formats/` (one module a format); `detect.py` lists the
 formats, `grouping.py` makes the pools. No module decides between answers, and none reads a label as text.
 """
 

@@ -12,8 +12,9 @@ import orjson
 from tracerank.readers.assemble import dialogue_of
 from tracerank.readers.events import Asked, Event, Returned, Said
 from tracerank.readers.files.loose_json import NOT_JSON, load_json
-from tracerank.readers.shapes import call_of, fields_of, return_of
+from tracerank.readers.shapes import call_of, return_of
 from tracerank.readers.values import plain_text
+from tracerank.readers.vocabulary import plain_fields
 from tracerank.readers.walk import events_of
 
 _MAX_DEPTH = 6
@@ -145,5 +146,5 @@ def _is_message(value: object) -> bool:
     has_parts = isinstance(value.get("parts"), list)  # Gemini's first messages name no role
     if has_parts or ("role" in value and "content" in value):
         return True
-    fields: dict[str, Any] = fields_of(value)
+    fields: dict[str, Any] = plain_fields(value)
     return "type" in fields and (call_of(fields) is not None or return_of(fields) is not None)
