@@ -81,11 +81,9 @@ def test_a_removed_name_says_what_to_use(name: str, instead: str) -> None:
         load_method(name)
 
 
-def test_an_unknown_name_lists_the_known_and_trace_asks_for_a_folder() -> None:
+def test_an_unknown_name_lists_the_known() -> None:
     with pytest.raises(UsageError, match=r"no method or folder is called 'tarot'; known are single, .*oracle"):
         load_method("tarot")
-    with pytest.raises(UsageError, match=r"name the folder of one.*--method FOLDER"):
-        load_method("trace")
     with pytest.raises(CheckpointError, match="no checkpoint here"):
         load_method("./nowhere")
 

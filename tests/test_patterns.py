@@ -19,12 +19,14 @@ from typing import Any
 import pytest
 
 import tracerank
+from tracerank.answers.lazy_patterns import lazy_pattern
 
 UNBOUNDED = 1000
 """Repeats that may take as many characters count as unbounded."""
 ALPHABET = "".join(map(chr, range(128))) + "é\u00a0\u2003–【】†漢\u0301"
 SINGLE = (sre.IN, sre.LITERAL, sre.NOT_LITERAL, sre.ANY)
 SEARCHES = ("search", "finditer", "findall", "split", "sub", "subn")
+LAZY: Any = type(lazy_pattern(""))
 Chars = frozenset[str]
 EVERYTHING: Chars = frozenset(ALPHABET)
 
@@ -59,8 +61,8 @@ class Audit:
         if op in (sre.ASSERT, sre.ASSERT_NOT):
             self.sequence(argument[1], [], can_fail=True)
             return before
-        if op is sre.AT:
-            return before
+        if op is sre.AT:  # the character before the beginning of a line is its end
+            return [run & {"\n"} for run in before] if argument is sre.AT_BEGINNING else before
         return self.restricted(before, [item])
 
     def repeat(self, op: Any, argument: Any, before: list[Chars], can_fail: bool) -> list[Chars]:
@@ -160,8 +162,8 @@ def modules() -> Iterator[tuple[str, Any]]:
 
 
 def patterns_in(value: object) -> Iterator[re.Pattern[Any]]:
-    if isinstance(value, re.Pattern):
-        yield value
+    if isinstance(value, re.Pattern | LAZY):
+        yield re.compile(value.pattern, value.flags) if isinstance(value.pattern, str) else value
     elif isinstance(value, tuple | list | set | frozenset):
         yield from chain.from_iterable(map(patterns_in, value))
     elif isinstance(value, dict):

@@ -158,6 +158,11 @@ def is_folder(name: str) -> bool:
     return name not in METHODS and "=" not in name and ("/" in name or Path(name).is_dir())
 
 
+def is_fitted(name: str) -> bool:
+    """Whether a method comes from a folder, of the package or of the user."""
+    return name in (EVIDENCE, TRACE) or is_folder(name)
+
+
 def _instead(name: str) -> str | None:
     """What to use in place of a method of an earlier version; None: there was none of this name."""
     _, _, folder = name.partition("=")
@@ -222,12 +227,12 @@ def escalating(
 
 def fitted_by(names: Iterable[str]) -> FittedOn:
     """The questions that any of the fitted methods among these was fitted on."""
-    return reduce(or_, [fitted_on(name) for name in names if name == EVIDENCE or is_folder(name)], FittedOn())
+    return reduce(or_, [fitted_on(name) for name in names if is_fitted(name)], FittedOn())
 
 
 def method_identity(name: str) -> str:
     """A method as a run remembers it: a fitted one by the digest of its folder."""
-    return f"{name}={selector_digest(name)}" if name == EVIDENCE or is_folder(name) else name
+    return f"{name}={selector_digest(name)}" if is_fitted(name) else name
 
 
 def model_of(name: str, options: MethodOptions) -> str | None:
@@ -259,11 +264,6 @@ def _fitted(folder: str, options: MethodOptions) -> Method:
 
 def _fitted_model(folder: str, options: MethodOptions) -> str | None:
     return " ".join(filter(None, (selector_digest(folder), options.encoder)))
-
-
-def _no_network(options: MethodOptions) -> Method:
-    way_out = "name the folder of one, as `tracerank train` writes it: --method FOLDER"
-    raise UsageError(f"--method {TRACE}: no trained network comes with tracerank; {way_out}")
 
 
 def _grouping(options: MethodOptions) -> AnswerGrouping:
@@ -330,7 +330,11 @@ METHODS: Mapping[str, MethodRow] = MappingProxyType(
             partial(_fitted, EVIDENCE),
             partial(_fitted_model, EVIDENCE),
         ),
-        TRACE: MethodRow("a trained TRACE network: name its folder", _no_network),
+        TRACE: MethodRow(
+            "the paper's network, trained on generated pools; or name the folder of one",
+            partial(_fitted, TRACE),
+            partial(_fitted_model, TRACE),
+        ),
         "verifier": _asking_row("what a chat model judges best, one by one", "verifier", "Verifier"),
         "solagg": _asking_row("an answer written from all solutions", "solagg", "SolAgg"),
         "summagg": _asking_row("an answer written from a report on each", "solagg", "SummAgg"),

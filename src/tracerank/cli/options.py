@@ -142,7 +142,7 @@ def inputs_options(*, k: bool = True) -> Decorator[Any]:
 
 def _inputs(reader: str, fields: str | None, asked: Path | None, **given: Any) -> Inputs:
     if fields is not None or asked is not None:
-        from tracerank.readers.files.field_map import with_map, with_questions
+        from tracerank.readers.sources.field_map import with_map, with_questions
 
         reader = reader if fields is None else with_map(reader, fields)
         reader = reader if asked is None else with_questions(reader, asked)

@@ -14,7 +14,7 @@ from tracerank.cli.record_files import check_format, finish_decisions
 from tracerank.cli.terminal import json_text, note, print_json, working
 from tracerank.errors import UsageError
 from tracerank.evaluation.tally import Tally
-from tracerank.methods import EQUALITIES, EVIDENCE, MethodOptions, is_folder
+from tracerank.methods import EQUALITIES, EVIDENCE, MethodOptions, is_fitted
 from tracerank.pools.pool import Pool, drop_reasons
 from tracerank.runs.resumable import ResumableLines
 from tracerank.selecting import Selection, kept_decisions
@@ -67,7 +67,7 @@ def select(
     """
     if below is not None and escalate is None and not gaps:
         raise UsageError(opt.BELOW_ALONE)
-    if options.equality != EQUALITIES[0] and escalate is None and (method == EVIDENCE or is_folder(method)):
+    if options.equality != EQUALITIES[0] and escalate is None and is_fitted(method):
         raise UsageError(f"--equality is for votes, such as --method majority; {method} compares answers by itself")
     if engine != LOCAL:
         if escalate is not None or gaps or weigh_agents:

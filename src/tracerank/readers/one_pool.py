@@ -11,12 +11,11 @@ from tracerank.errors import MalformedRollout, ReadError
 from tracerank.pools.canonical import rollout_to_record
 from tracerank.pools.pool import Pool
 from tracerank.readers import pools_of_records
-from tracerank.readers.base import Record
+from tracerank.readers.base import Problem, Record, RecordAt
 from tracerank.readers.detect import AUTO, READERS, detect
-from tracerank.readers.files.field_map import FieldMap, name_and_map
-from tracerank.readers.files.records import Problem, RecordAt
 from tracerank.readers.formats.canonical import CanonicalReader
 from tracerank.readers.formats.chat import is_conversation
+from tracerank.readers.sources.field_map import FieldMap, name_and_map
 
 _CANONICAL = CanonicalReader()
 _CHAT, _PLAIN = (READERS[name] for name in ("openai-chat", "plain"))

@@ -48,7 +48,8 @@ _REFUSAL = lazy_pattern(
     r"|didn't find|apologi[sz]e)|i'm (?:sorry|unable)|unable to (?:find|access|provide)"
     r"|no (?:specific )?(?:information|results?|evidence) (?:was |were |is |are )?(?:found|available|provided"
     r"|mentioned)|not (?:enough|sufficient) information|there is no (?:specific )?(?:information|mention)"
-    r"|search results do not|(?:does|do) not (?:provide|mention))\b"
+    r"|search results do not"
+    r"|(?:does|do) not (?:provide|mention))\b"
 )
 _ENDS_WELL = lazy_pattern(r"""[.!?。！？…)\]"'”’»」*_`|>~:]$""")
 _PROSE = 12

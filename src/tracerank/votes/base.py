@@ -105,6 +105,8 @@ ESCALATED, NOT_SETTLED = "escalated", "escalation settled nothing"
 
 ALIKE = "all scores are alike"
 """Begins the note of a decision whose scores were all equal, so that the first candidate was taken."""
+UNLIKE = "unlike the pools that the network was trained on"
+"""Note of a decision by a network on such a pool."""
 _MAX_REASON = 200
 T = TypeVar("T")
 

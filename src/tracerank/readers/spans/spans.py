@@ -14,7 +14,7 @@ from typing import Any, Literal
 
 from tracerank.readers.assemble import Dialogue, dialogue_of
 from tracerank.readers.events import Event
-from tracerank.readers.files.loose_json import load_json
+from tracerank.readers.sources.loose_json import load_json
 from tracerank.readers.spans.texts import asked_text, message_events, said_text, stated_text, structured
 from tracerank.readers.tools import CallKind, ToolCall, kind_of_call, parse_arguments
 from tracerank.readers.values import whole_number

@@ -11,8 +11,8 @@ import orjson
 
 from tracerank.readers.assemble import dialogue_of
 from tracerank.readers.events import Asked, Event, Returned, Said
-from tracerank.readers.files.loose_json import NOT_JSON, load_json
 from tracerank.readers.shapes import call_of, return_of
+from tracerank.readers.sources.loose_json import NOT_JSON, load_json
 from tracerank.readers.values import plain_text
 from tracerank.readers.vocabulary import plain_fields
 from tracerank.readers.walk import events_of
