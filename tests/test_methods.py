@@ -34,7 +34,7 @@ def test_a_method_that_needs_nothing_decides_under_its_name(name: str) -> None:
     decision = method.decide(POOL)
     assert method.name == name
     assert decision.sample_id is not None
-    assert (decision.confidence is not None) is has_confidence(name)
+    assert (decision.rank_score is not None) is has_confidence(name)
 
 
 @pytest.mark.parametrize("name", ASKING)
@@ -160,7 +160,7 @@ def test_a_loaded_network_encodes_each_text_once_ever_and_has_the_shipped_confid
     known = Counting.texts  # the few reference texts by which an encoder is recognised
     assert again.decide_many(pools) == first
     assert Counting.texts == known > 0 < asked
-    assert all(decision.confidence is not None for decision in first)
+    assert all(decision.rank_score is not None for decision in first)
 
 
 def test_an_embedder_that_is_given_is_used_as_it_is(saved: Path) -> None:

@@ -37,6 +37,7 @@ class Audit:
     def __init__(self, pattern: str, flags: int) -> None:
         self.flags = flags
         self.problems: list[str] = []
+        self.groups: dict[int, Chars] = {}
         self.tree = list(_parser.parse(pattern, flags))
         self.sequence(self.tree, [], can_fail=False)
 
@@ -52,6 +53,7 @@ class Audit:
         if op in (sre.MAX_REPEAT, sre.MIN_REPEAT, sre.POSSESSIVE_REPEAT):
             return self.repeat(op, argument, before, can_fail)
         if op is sre.SUBPATTERN:
+            self.groups[argument[0]] = self.chars(argument[-1])
             return self.sequence(argument[-1], before, can_fail)
         if op is sre.ATOMIC_GROUP:
             self.sequence(argument, before, can_fail)
@@ -109,7 +111,7 @@ class Audit:
     def chars_of(self, item: Any) -> Chars:
         op, argument = item
         if op is sre.LITERAL:
-            found = {chr(argument)} & EVERYTHING or {"\x00"}
+            found = frozenset(chr(argument))
             return frozenset(map(str.lower, found)) | frozenset(map(str.upper, found)) if self.is_caseless else found
         if op is sre.NOT_LITERAL:
             return EVERYTHING - {chr(argument)}
@@ -118,6 +120,8 @@ class Audit:
         if op is sre.IN:
             chars = frozenset().union(*(self.chars_of(one) for one in argument if one[0] is not sre.NEGATE))
             return EVERYTHING - chars if argument[0][0] is sre.NEGATE else chars
+        if op is sre.GROUPREF:
+            return self.groups.get(argument, EVERYTHING)
         if op is sre.RANGE:
             return frozenset(char for char in ALPHABET if argument[0] <= ord(char) <= argument[1])
         if op is sre.CATEGORY:

@@ -18,6 +18,7 @@ from tracerank.errors import CheckpointError, UsageError, did_you_mean
 from tracerank.extras import missing
 from tracerank.plugins import METHOD_GROUP, Plugin, plugins
 from tracerank.pools.correctness import correctness
+from tracerank.reports.deciding import ANSWERS, AUTO, LONG, SHORT, ByLength
 from tracerank.votes.agent_vote import FORM, AgentVote
 from tracerank.votes.agents import Reliabilities
 from tracerank.votes.answer_groups import AnswerGrouping, DefaultGroups, ExactGroups, MeaningGroups, WithoutAbstentions
@@ -57,10 +58,14 @@ class MethodOptions:
     """Tokens of a chat model's reply; None: as many as suit the method."""
     chat_time: str | None = None
     """Seconds that a chat server may take, as ``--chat-time`` has them; changes no decision."""
+    answers: str = AUTO
+    """``long``: answers are reports; ``short``: facts; ``auto``: by their length. For ``evidence`` and folders."""
 
     def __post_init__(self) -> None:
         if self.equality not in EQUALITIES:
             raise UsageError(f"equality {self.equality!r}: expected one of {', '.join(EQUALITIES)}")
+        if self.answers not in ANSWERS:
+            raise UsageError(f"answers {self.answers!r}: expected one of {', '.join(ANSWERS)}")
         if self.form not in (None, *FORMS):
             raise UsageError(f"form {self.form!r}: expected one of {', '.join(FORMS)}")
 
@@ -134,6 +139,8 @@ def _calibrator(folder: Path | None = None) -> Calibrator:
 def _checked_row(name: str, options: MethodOptions) -> MethodRow:
     """The row of a method, of a folder or of a plug-in; refuses what cannot be built with these options."""
     row = _row(name.strip())
+    if options.answers == LONG and name.strip() in METHODS and name.strip() != EVIDENCE:
+        raise UsageError(f"--answers {LONG}: reports are chosen by --method {EVIDENCE}; {name} compares short answers")
     if row.needs_chat and options.chat is None:
         raise UsageError(f"--chat URL#MODEL is needed for {name}: the address of a chat server and its model's name")
     return row
@@ -144,7 +151,7 @@ def _row(name: str) -> MethodRow:
         return METHODS[name]
     if is_folder(name):
         existing_folder(name)
-        return MethodRow(f"of {name}", partial(_fitted, name), partial(_fitted_model, name))
+        return MethodRow(f"of {name}", partial(fitted_method, name), partial(_fitted_model, name))
     if (plugin := plugins(METHOD_GROUP).get(name)) is not None:
         return MethodRow(f"of {plugin.distribution}", partial(plugged_method, plugin), lambda _: plugin.distribution)
     if (instead := _instead(name)) is not None:
@@ -257,9 +264,12 @@ def _weighted(options: MethodOptions, kind: str, sources: Sequence[ConfidenceSou
     return WeightedVote(sources, _grouping(options), options.form or FORMS[0], concurrency, kind, _calibrator())
 
 
-def _fitted(folder: str, options: MethodOptions) -> Method:
+def fitted_method(folder: str = EVIDENCE, options: MethodOptions | None = None) -> Method:
+    """The fitted method in a folder; all but the paper's network decide long answers as reports."""
+    options = options or MethodOptions()
     selector = load_selector(folder, options.encoder)
-    return selector if options.form is None else selector.of_form(options.form)
+    selector = selector if options.form is None else selector.of_form(options.form)
+    return selector if options.answers == SHORT or selector.kind == TRACE else ByLength(selector, options.answers)
 
 
 def _fitted_model(folder: str, options: MethodOptions) -> str | None:
@@ -327,12 +337,12 @@ METHODS: Mapping[str, MethodRow] = MappingProxyType(
         ),
         EVIDENCE: MethodRow(
             "the selector that ships: the meaning that votes and evidence make likeliest",
-            partial(_fitted, EVIDENCE),
+            partial(fitted_method, EVIDENCE),
             partial(_fitted_model, EVIDENCE),
         ),
         TRACE: MethodRow(
             "the paper's network, trained on generated pools; or name the folder of one",
-            partial(_fitted, TRACE),
+            partial(fitted_method, TRACE),
             partial(_fitted_model, TRACE),
         ),
         "verifier": _asking_row("what a chat model judges best, one by one", "verifier", "Verifier"),

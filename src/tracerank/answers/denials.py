@@ -226,7 +226,9 @@ _SENTENCE = lazy_pattern(
 _MARK = lazy_pattern(r"(?:^|(?<=\s))(?:[-*•>]+|#+)\s+|(?:^|(?<=\n)|(?<=[.:;!?]\s))[0-9]{1,2}[.)]\s+")
 _EMPHASIS = lazy_pattern(r"\*\*|__|(?<!\w)[*_]|[*_](?!\w)")
 _QUOTED = lazy_pattern(r'"[^"]{1,200}"')
-_INSERTED = lazy_pattern(r"(?<!\s)\s*+[(\[](?:[^()\[\]]{1,200}[)\]](?=,?\s+\w)|(?:e\.g\.|i\.e\.)[^()\[\]]{1,200}[)\]])", re.I)
+_INSERTED = lazy_pattern(
+    r"(?<!\s)\s*+[(\[](?:[^()\[\]]{1,200}[)\]](?=,?\s+\w)|(?:e\.g\.|i\.e\.)[^()\[\]]{1,200}[)\]])", re.I
+)
 _BREAK = lazy_pattern(
     r"(?<=\S)(?:\s*;\s+|\s*:\s+|\s+-+\s+|\s*[(\[]|,\s+(?:and\s+)?(?:so|therefore|thus|hence|because|since|as"
     r"|which(?=\s+(?:means|makes|made|is\s+why|prevents|leaves)))\s+)",

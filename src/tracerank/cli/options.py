@@ -233,6 +233,12 @@ _METHOD: dict[str, Decorator[Any]] = {
         ("commonest", "first", "shortest", "longest"),
         "Which wording of the chosen answer is returned.",
     ),
+    "answers": choice(
+        "--answers",
+        ("auto", "short", "long"),
+        "Whether answers are reports, whose claims are compared, or facts; auto looks at their length.",
+        default="auto",
+    ),
     "seed": seed_option("Seed of random choices."),
     "chat": option("--chat URL#MODEL", "Chat server, for --equality llm and methods that ask a model."),
     "chat_context": option("--chat-context N", "Tokens that the chat model holds.", click.IntRange(512)),
