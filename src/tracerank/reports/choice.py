@@ -103,7 +103,7 @@ def flaw_of(text: str) -> str | None:
         return STUB
     if bare.endswith(":"):
         return STUB if count < NARRATION_WORDS else TRUNCATED
-    if _REFUSAL.search(bare[:OPENING]) or is_abstention(bare):
+    if _REFUSAL.search(bare[:OPENING]) or (len(bare) <= 2 * OPENING and is_abstention(bare)):
         return REFUSAL
     if len(_NARRATION.findall(bare)) >= NARRATED:
         return NARRATION

@@ -80,8 +80,9 @@ def read_words(text: str) -> Words:
 
 def content_of(text: str) -> set[str]:
     """The distinct content words and digits of a text as they are written: how rich it is."""
-    found = set(_WORD.findall(without_accents(fold(text)).lower()))
-    return {term for word in found - _EMPTY for term in _terms(word)}
+    found = set(_WORD.findall(text.lower())) - _EMPTY
+    plain = (word if word.isascii() else without_accents(fold(word)) for word in found)
+    return {term for word in plain for term in _terms(word)}
 
 
 def _terms(word: str) -> Iterable[str]:
