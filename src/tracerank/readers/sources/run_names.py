@@ -15,12 +15,12 @@ _RUN = (
     r"|traj|trajectory|session|r|s|k|t)"
 )
 _GAP = r"[\s_.#=~-]*+"
-_RUN_BEHIND = re.compile(rf"(?i:(?P<rest>.*?){_GAP}(?<![a-z]){_RUN}{_GAP}\d{{1,9}})")
+_RUN_BEHIND = re.compile(rf"(?i:(?P<rest>.{{0,400}}?){_GAP}(?<![a-z]){_RUN}{_GAP}\d{{1,9}})")
 _RUN_BEFORE = re.compile(rf"(?i:{_RUN}{_GAP}\d{{1,9}}[\s_.-]+(?P<rest>.+))")
-_NUMBER_BEHIND = re.compile(r"(?P<rest>.*?)[\s_.#(-]*(?<![^\W_])\d{1,5}\)?")
+_NUMBER_BEHIND = re.compile(r"(?P<rest>.{0,400}?)[\s_.#(-]*(?<![^\W_])\d{1,5}\)?")
 _RUN_FOLDER = re.compile(rf"(?i:{_RUN}{_GAP}\d{{1,9}})")
 _RANDOM_BEHIND = re.compile(
-    r"(?i:(?P<rest>.*?)[\s_.-]*(?<![^\W_])(?:[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}"  # a UUID
+    r"(?i:(?P<rest>.{0,400}?)[\s_.-]*(?<![^\W_])(?:[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}"  # a UUID
     r"|(?=[a-f]*[0-9])[0-9a-f]{16,64}|\d{8}[t_-]?\d{4,6}z?|\d{10,19}"
     r"|\d{4}-\d\d-\d\d(?:[t_ -]\d\d[-:.]?\d\d(?:[-:.]?\d\d)?z?)?))"
 )

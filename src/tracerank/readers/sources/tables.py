@@ -46,10 +46,14 @@ def header_of(first: bytes, following: bytes) -> Header | None:
 
 def _goes_on(header: Header, following: bytes) -> bool:
     """Whether what follows a header of unknown names looks like its rows, and not like JSON."""
-    lines = [line for line in following.decode("utf-8", "replace").splitlines() if line.strip()]
-    if not lines or any(line.lstrip()[:1] in ("{", "[") for line in lines):
+    lines = following.decode("utf-8", "replace").splitlines(keepends=True)
+    try:
+        rows = [row for row in csv.reader(lines, delimiter=header.delimiter) if any(row)]
+    except csv.Error:
         return False
-    return len(_cells(lines[0], header.delimiter)) == len(header.names)
+    if not rows or any(row[0].lstrip()[:1] in ("{", "[") for row in rows):
+        return False
+    return len(rows[0]) == len(header.names)
 
 
 def _cells(line: str, delimiter: str) -> list[str]:
