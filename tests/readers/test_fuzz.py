@@ -29,7 +29,7 @@ SECONDS = 5.0
 """Of CPU time that a record may take."""
 SHORT, LONG = 25, 700
 """Mutated records of each sample: 700 of 29 samples are 20,300."""
-SPANS = Path(__file__).parent / "telemetry" / "spans"
+SPANS = Path(__file__).parent / "spans" / "spans"
 LINES: dict[str, Any] = {
     **SAMPLES,
     **{f"telemetry-{path.stem}": json.loads(path.read_text()) for path in sorted(SPANS.glob("*.json"))},
