@@ -140,11 +140,12 @@ def inputs_options(*, k: bool = True) -> Decorator[Any]:
     return _as_one("inputs", _INPUTS | (first if k else {}), _inputs)
 
 
-def _inputs(reader: str, fields: str | None, asked: Path | None, **given: Any) -> Inputs:
-    if fields is not None or asked is not None:
-        from tracerank.readers.files.field_map import with_map, with_questions
+def _inputs(reader: str, fields: str | None, tools: str | None, asked: Path | None, **given: Any) -> Inputs:
+    if fields is not None or asked is not None or tools is not None:
+        from tracerank.readers.files.field_map import with_map, with_questions, with_tools
 
         reader = reader if fields is None else with_map(reader, fields)
+        reader = reader if tools is None else with_tools(reader, tools)
         reader = reader if asked is None else with_questions(reader, asked)
     return Inputs(reader=reader, **given)
 
@@ -185,6 +186,10 @@ _INPUTS: dict[str, Decorator[Any]] = {
     "fields": option(
         "--map fields OUR=THEIR,…",
         "Fields under other names: question=prompt,answer=data.reply; dots lead into objects and lists.",
+    ),
+    "tools": option(
+        "--tools NAME=KIND,…",
+        "What tools of your own do, and which argument is the query: lookup=search:for_what,lift=open.",
     ),
     "asked": option(
         "--questions asked FILE",

@@ -14,7 +14,7 @@ from tracerank.pools.types import Question
 from tracerank.pools.urls import canonical_url
 from tracerank.readers.base import Parsed, Record, reject
 from tracerank.readers.calls.assembly import rollout_of, unread
-from tracerank.readers.events import Asked, Called, Event, Returned, Said
+from tracerank.readers.events import Called, Event, Returned, Said
 from tracerank.readers.files.loose_json import decoded_value
 from tracerank.readers.files.record_fields import (
     explicit_answer,
@@ -30,6 +30,7 @@ from tracerank.readers.tools import (
     ToolNames,
     clean_name,
     is_underway,
+    names_in_use,
     parse_arguments,
     submitted_answer,
 )
@@ -102,42 +103,6 @@ class Assembly:
             self._say(event)
         elif not self._asked.strip():
             self._asked = event.text
-
-    def ask(self, text: str) -> None:
-        self.add(Asked(text))
-
-    def say(self, text: str, cited: Iterable[Result] = (), *, is_final: bool = True) -> None:
-        self.add(Said(text, tuple(cited), is_final))
-
-    def call(self, call: ToolCall, call_id: object = None) -> bool:
-        name = _id(call_id) or None
-        if (call.results is not None and call_id is None) or call.output is not None:
-            name = f"#{len(self._calls)}"
-        self.add(Called(call.name, call.arguments, name, kind=call.kind, results=call.results))
-        if call.output is not None:
-            self.add(Returned(call.output, name, is_error=call.is_error))
-        if submitted_answer(call) is not None:
-            return False
-        return call.kind not in (None, "other") or is_underway(call.name, call.arguments, self._names)
-
-    def returned(
-        self,
-        call_id: object,
-        output: object = None,
-        *,
-        is_error: bool = False,
-        artifact: object = None,
-        results: tuple[Result, ...] | None = None,
-    ) -> None:
-        self.add(Returned(output, _id(call_id) or None, "", is_error, artifact, results))
-
-    def knows(self, call_id: object) -> bool:
-        return _id(call_id) in self._index
-
-    @property
-    def has_answer(self) -> bool:
-        """Whether something was said, or handed in, since the last search."""
-        return self._final is not None
 
     def dialogue(self) -> Dialogue:
         """All that was said and done, each citation with the hosted call that showed its source."""
@@ -275,6 +240,9 @@ def parsed_dialogue(
         question = unasked_question(record)
     if sample_id is None:
         sample_id = sample_id_of(record)
+    used = names_in_use()
+    if used.own:
+        dialogue = replace(dialogue, calls=tuple(map(used.applied, dialogue.calls)))
     final = explicit_answer(record)
     if final is None:
         final = dialogue.final if dialogue.final and dialogue.final.strip() else final_text(record)

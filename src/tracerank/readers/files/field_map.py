@@ -21,6 +21,8 @@ BETWEEN = "?"
 """Parts the name of a reader and the map: ``auto?answer=reply``."""
 ASKED = " --questions "
 """Parts these two and the file of questions, so that one value says how something was read."""
+TOOLS = " --tools "
+"""Parts the name with its map from what the user says about tools; before the file of questions."""
 _ANSWER, _EXPLICIT_ANSWER = "answer", "final_answer"
 # Formats of which 'answer' is the agent's own field.
 _OWN_ANSWER = ("searches", "steps")
@@ -105,8 +107,14 @@ def with_map(reader: str, fields: str) -> str:
 
 def name_and_map(reader: str) -> tuple[str, FieldMap]:
     """The name of a reader and the map that may follow it."""
-    name, between, fields = name_and_questions(reader)[0].partition(BETWEEN)
-    return name or _AUTO, FieldMap.of(fields) if between else FieldMap()
+    reader, tools, told = name_and_questions(reader)[0].partition(TOOLS)
+    name, between, fields = reader.partition(BETWEEN)
+    return f"{name or _AUTO}{tools}{told}", FieldMap.of(fields) if between else FieldMap()
+
+
+def with_tools(reader: str, told: str) -> str:
+    """The name of a reader, with its map if it has one, together with what the user says about tools."""
+    return f"{reader}{TOOLS}{told}"
 
 
 def with_questions(reader: str, path: PathLike) -> str:
