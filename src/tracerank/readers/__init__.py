@@ -15,11 +15,12 @@ from typing import TYPE_CHECKING, Any, cast
 from tracerank.errors import ReadError, UsageError
 from tracerank.pools.pool import Pool
 from tracerank.pools.types import Question
+from tracerank.readers.assemble import answering_with
 from tracerank.readers.base import Parsed, Reader, Record
 from tracerank.readers.detect import AUTO, CANONICAL, READERS, assign_readers, reader_named, taken_apart
 from tracerank.readers.files.canonical_lines import CanonicalLines
 from tracerank.readers.files.event_files import runs_in
-from tracerank.readers.files.field_map import ASKED, BETWEEN, TOOLS, FieldMap, name_and_map, name_and_questions
+from tracerank.readers.files.field_map import ASKED, BETWEEN, FieldMap, name_and_map, name_and_questions, name_and_told
 from tracerank.readers.files.inputs import NOT_A_FILE, find_files
 from tracerank.readers.files.joining import Joiner, Joining, ScatteredRollout
 from tracerank.readers.files.records import PathLike, Problem, ReadLine, RecordAt, iter_values, read_one
@@ -71,6 +72,7 @@ def read_pools(
     fields: Mapping[str, str] | None = None,
     questions: Questions | None = None,
     tools: Mapping[str, str] | None = None,
+    answer_field: str = "",
 ) -> list[Pool]:
     """All pools of one or several files, folders or patterns, rollouts grouped by question across them.
 
@@ -78,6 +80,7 @@ def read_pools(
     ``fields`` says where other names stand for ours: ``{"question": "prompt", "answer": "data.reply"}``.
     ``questions`` says what was asked: a file of ids, texts and references, ``{id: text}``, or questions.
     ``tools`` says what tools of your own do, and which argument is the query: ``{"lookup": "search:for_what"}``.
+    ``answer_field`` is the field that is the answer, of answers that are objects.
     """
     return list(
         iter_pools(given, reader, on_problem, window_bytes=None, fields=fields, questions=questions, tools=tools)
@@ -93,9 +96,10 @@ def iter_pools(
     fields: Mapping[str, str] | None = None,
     questions: Questions | None = None,
     tools: Mapping[str, str] | None = None,
+    answer_field: str = "",
 ) -> Iterator[Pool]:
     """The same one by one, in constant memory as long as a question's rollouts stand near each other."""
-    source = _source(reader, on_problem, window_bytes, on_record, fields, questions, tools)
+    source = _source(reader, on_problem, window_bytes, on_record, fields, questions, tools, answer_field)
     places, rows = _places_or_rows(given)
     return group(source.placed(places, rows), source.report, window_bytes)
 
@@ -121,10 +125,11 @@ def pools_of_records(
     name: str = "request",
     fields: Mapping[str, str] | None = None,
     tools: Mapping[str, str] | None = None,
+    answer_field: str = "",
 ) -> list[Pool]:
     """Pools of records that are in memory already, such as the body of a request; ``name`` tells where they stood."""
     placed = (RecordAt(record, f"{name}:[{index}]", 0) for index, record in enumerate(records))
-    return list(pools_of_placed(placed, reader, on_problem, fields=fields, tools=tools))
+    return list(pools_of_placed(placed, reader, on_problem, fields=fields, tools=tools, answer_field=answer_field))
 
 
 def pools_of_placed(
@@ -134,9 +139,10 @@ def pools_of_placed(
     window_bytes: int | None = None,
     fields: Mapping[str, str] | None = None,
     tools: Mapping[str, str] | None = None,
+    answer_field: str = "",
 ) -> Iterator[Pool]:
     """Pools of records that say where they stood; those of a file are read as that file would be."""
-    source = _source(reader, on_problem, window_bytes, None, fields, tools=tools)
+    source = _source(reader, on_problem, window_bytes, None, fields, None, tools, answer_field)
     files = (part for _, part in groupby(records, lambda item: item.source.rpartition(":")[0]))
     return group(chain.from_iterable(map(source.of_records, files)), source.report, window_bytes)
 
@@ -149,6 +155,7 @@ def _source(
     fields: Mapping[str, str] | None = None,
     questions: Questions | None = None,
     tools: Mapping[str, str] | None = None,
+    answer_field: str = "",
 ) -> "_Source":
     mapped = FieldMap(fields or {})
     if isinstance(reader, str) and ASKED in reader:
@@ -157,9 +164,9 @@ def _source(
         reader, spelled = name_and_map(reader)
         mapped = FieldMap({**spelled.paths, **mapped.paths})
     names = TOOL_NAMES
-    if isinstance(reader, str) and TOOLS in reader:
-        reader, _, spelled_tools = reader.partition(TOOLS)
-        names = names.told(spelled_tools)
+    if isinstance(reader, str):
+        reader, spelled_tools, spelled_field = name_and_told(reader)
+        names, answer_field = names.told(spelled_tools), answer_field or spelled_field
     if tools:
         names = names.told(",".join(f"{name}={does}" for name, does in tools.items()))
     chosen = (None if reader == AUTO else reader_named(reader)) if isinstance(reader, str) else reader
@@ -168,7 +175,7 @@ def _source(
     joiners = (cast(Joiner, joiner),) if hasattr(joiner, "pieces") and hasattr(joiner, "join") else ()
     report, told = on_problem or _warn, on_record or (lambda _: None)
     table = None if questions is None else _table(questions, report)
-    return _Source(chosen, Joining(joiners, window_bytes), report, told, mapped, table, names)
+    return _Source(chosen, Joining(joiners, window_bytes), report, told, mapped, table, names, answer_field)
 
 
 def _table(questions: Questions, report: Report) -> "QuestionTable":
@@ -192,6 +199,8 @@ class _Source:
     """What was asked, where the user says so."""
     names: ToolNames = TOOL_NAMES
     """What tools do, with what the user says."""
+    answer_field: str = ""
+    """The field that is the answer, of answers that are objects."""
     seen: set[str] = field(default_factory=set)
     """Of our names, those that were met."""
     told: set[str] = field(default_factory=set)
@@ -287,7 +296,7 @@ class _Source:
         reader = self.reader
         assigned = assign_readers(records) if reader is None else ((reader, r) for r in taken_apart(records, reader))
         for chosen, item in assigned:
-            with using(self.names):
+            with using(self.names), answering_with(self.answer_field):
                 placed = parse_record(chosen, item, self.report, is_named=reader is not None)
             self.on_record((placed.reading if placed is not None else "") or chosen.name)
             if placed is None:

@@ -4,7 +4,9 @@ Knows none of the spellings of the formats; which calls are research and what th
 ``calls/assembly.py``.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -28,13 +30,14 @@ from tracerank.readers.results import Result
 from tracerank.readers.tools import (
     ToolCall,
     ToolNames,
+    as_answer,
     clean_name,
     is_underway,
     names_in_use,
     parse_arguments,
     submitted_answer,
 )
-from tracerank.readers.values import plain_text, whole_number
+from tracerank.readers.values import plain_text
 
 FILE_SEARCH = "file_search"
 _MAX_SPANS = 20
@@ -42,6 +45,10 @@ _MAX_SPANS = 20
 _NO_ANSWERS = frozenset(("[no prediction]", "[failed]", "server error", "no answer found.", "no valid answer found"))
 _OVER = frozenset(("TERMINATE", "APPROVE", "APPROVED"))
 """What agents say to each other when all is said."""
+_GREETING = 3
+"""Most words of one."""
+_MAX_EARLIER = 4
+"""Messages of a user that are kept as context."""
 _ANSWER_FIELDS = ("answer", "final_answer", "exact_answer", "short_answer", "response", "output", "result", "text")
 
 
@@ -64,7 +71,7 @@ class Dialogue:
     calls: tuple[ToolCall, ...] = ()
     """In the order in which they were made."""
     asked: str | None = None
-    """Text of the first user message."""
+    """The last thing that the user asked before the first call, with what came before; without calls the first."""
     final: str | None = None
     """The agent's last words, from which the answer is extracted; None: it never answered."""
     plans: frozenset[str] = frozenset()
@@ -84,7 +91,7 @@ class Assembly:
         self._waiting: dict[int, str] = {}  # calls that have not returned, with their clean names
         self._unpaired: list[Returned] = []  # returns without an id, since the last other event
         self._cited: dict[str, Result] = {}
-        self._asked = ""
+        self._asked: list[str] = []  # before the work began, each but the first after words of the agent
         self._final: str | None = None
         self._plans: set[str] = set()
         self._said: dict[str, str] = {}  # id of a message -> its longest text
@@ -101,15 +108,16 @@ class Assembly:
             self._call(event)
         elif isinstance(event, Said):
             self._say(event)
-        elif not self._asked.strip():
-            self._asked = event.text
+        elif event.text.strip() and not self._calls and (not self._asked or self._final is not None):
+            self._asked.append(event.text)
 
     def dialogue(self) -> Dialogue:
         """All that was said and done, each citation with the hosted call that showed its source."""
         self._pair()
         self.pairing.unreturned = sum(is_underway(name, {}) for name in self._waiting.values())
         calls = tuple(_with_citations(self._calls, self._cited))
-        return Dialogue(calls, self._asked or None, self._final, frozenset(self._plans), self.pairing)
+        asked = in_context(self._asked if calls else self._asked[:1])
+        return Dialogue(calls, asked or None, self._final, frozenset(self._plans), self.pairing)
 
     def _call(self, event: Called) -> None:
         given = event.arguments
@@ -222,6 +230,12 @@ def dialogue_of(events: Iterable[Event], names: ToolNames | None = None) -> Dial
     return assembly.dialogue()
 
 
+def in_context(asked: Sequence[str]) -> str:
+    """The last thing that a user asked, behind what came before it; a greeting says nothing about a question."""
+    earlier = [text for text in asked[:-1] if len(text.split()) > _GREETING]
+    return "\n\n".join((*earlier[-_MAX_EARLIER:], *asked[-1:]))
+
+
 def parsed_dialogue(
     record: Record,
     source: str,
@@ -246,6 +260,7 @@ def parsed_dialogue(
     final = explicit_answer(record)
     if final is None:
         final = dialogue.final if dialogue.final and dialogue.final.strip() else final_text(record)
+    final = _part_of(final) if final is not None else None
     found = None if final is None or normalize_text(final).lower() in _NO_ANSWERS else extract_answer(final)
     rollout = rollout_of(
         dialogue.calls,
@@ -260,6 +275,27 @@ def parsed_dialogue(
     return Parsed(question, rollout, is_numbered=sample_id is not None, doubt=doubt)
 
 
+_answer_field: ContextVar[str] = ContextVar("answer field", default="")
+
+
+@contextmanager
+def answering_with(field: str) -> Iterator[None]:
+    """Records that are read inside answer with this field of an answer that is an object."""
+    token = _answer_field.set(field)
+    try:
+        yield
+    finally:
+        _answer_field.reset(token)
+
+
+def _part_of(answer: str) -> str:
+    """The field of a structured answer that the user wants; any other answer as it is."""
+    field = _answer_field.get()
+    value = decoded_value(answer.strip()) if field else None
+    found = value.get(field) if isinstance(value, Mapping) else None
+    return answer if found is None else as_answer(found)
+
+
 def asked_question(fields: Record, asked: str | None = None) -> Question | None:
     """The question of a record; a line of a batch that does not say what was asked goes by its own id."""
     name = plain_text(fields.get("custom_id"))
@@ -271,10 +307,19 @@ def asked_question(fields: Record, asked: str | None = None) -> Question | None:
 
 
 def stated_answer(value: object) -> str | None:
-    """The answer in the structured output of an agent, or in its plain text; None: nothing that could be one."""
-    if isinstance(value, Mapping):
-        value = next((value[name] for name in _ANSWER_FIELDS if plain_text(value.get(name)) is not None), None)
-    return plain_text(value)
+    """The answer in the structured output of an agent, or in its plain text; None: nothing that could be one.
+
+    An object that does not say which of its fields is the answer is the answer, as JSON.
+    """
+    if not isinstance(value, Mapping):
+        return plain_text(value)
+    if not _answer_field.get():
+        named = (plain_text(value[name]) for name in _ANSWER_FIELDS if name in value)
+        if (text := next((one for one in named if one is not None and one.strip()), None)) is not None:
+            return text
+        if len(value) == 1 and isinstance(only := next(iter(value.values())), str) and only.strip():
+            return only
+    return as_answer(value) if value else None
 
 
 def _with_citations(calls: list[ToolCall], cited: Mapping[str, Result]) -> list[ToolCall]:
@@ -316,9 +361,3 @@ def _add_cited(calls: list[ToolCall], rest: list[Result], is_file: bool) -> None
 def _key(result: Result) -> str:
     url = canonical_url(result.url)
     return f"url:{url}" if url is not None else f"doc:{result.doc_id}"
-
-
-def _id(value: object) -> str:
-    """An id as text; empty for a call without one, which the next return without one answers."""
-    number = whole_number(value)
-    return str(number) if number is not None else value if isinstance(value, str) else ""

@@ -5,6 +5,7 @@ keys of its arguments: ``lookupDocs``, ``kb.query`` and ``ask-archive``. One tha
 never research, whatever else its name says. What a call returned is read in ``calls/returns.py``.
 """
 
+import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -257,9 +258,16 @@ def submitted_answer(call: ToolCall) -> str | None:
             text = next(iter(_listed(value)), None)
         if text is not None and text.strip():
             return encodable(trimmed(text))
-    # An output of one field under any name is the answer.
-    only = plain_text(next(iter(call.arguments.values()))) if len(call.arguments) == 1 else None
-    return encodable(trimmed(only)) if only is not None and only.strip() else None
+    # An output of one field under any name is the answer, and one of several is it as a whole.
+    given = list(call.arguments.values())
+    said = plain_text(given[0]) if len(given) == 1 else as_answer(call.arguments) if given else None
+    return encodable(trimmed(said)) if said is not None and said.strip() else None
+
+
+def as_answer(value: object) -> str:
+    """A structured answer as JSON, a text or a number as it is."""
+    text = plain_text(value)
+    return text if text is not None else json.dumps(value, ensure_ascii=False, default=str)
 
 
 def _hands_in(name: object, given: Mapping[str, Any]) -> bool:

@@ -20,11 +20,12 @@ from tracerank.readers.files.record_fields import (
     stated_references,
     unasked_question,
 )
+from tracerank.readers.reading import Reading
 from tracerank.readers.shapes import is_result
 from tracerank.readers.tools import names_in_use
 from tracerank.readers.values import plain_text
 from tracerank.readers.vocabulary import plain_fields
-from tracerank.readers.walk import Reading, holds_calls, read_anything
+from tracerank.readers.walk import holds_calls, read_anything
 
 _EVENTS = "events"
 """Under which the lines of a run are put together."""

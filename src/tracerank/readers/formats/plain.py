@@ -11,7 +11,7 @@ from typing import Any
 
 from tracerank.answers.text_keys import trimmed
 from tracerank.pools.types import BROWSING, Question, Rollout
-from tracerank.readers.assemble import Dialogue, parsed_dialogue
+from tracerank.readers.assemble import Dialogue, in_context, parsed_dialogue
 from tracerank.readers.base import Parsed, Record, reject
 from tracerank.readers.chat_roles import read_chat
 from tracerank.readers.files.containers import parts_of_pool
@@ -104,7 +104,8 @@ def _asked(request: object) -> str | None:
         body = body if isinstance(body, Mapping) else {}
         messages = body.get("messages", body.get("input"))
         if isinstance(messages, list):
-            return read_chat(messages).asked
+            users = [one for one in messages if isinstance(one, Mapping) and one.get("role") == "user"]
+            return in_context([text for one in users if (text := text_of(one.get("content"))).strip()]) or None
         return next(
             (text for name in ("prompt", "input", "query", "question") if (text := text_of(body.get(name)))), None
         )
