@@ -22,7 +22,8 @@ def _edges(heard: Neighbourhoods) -> Edges:
         own = _members(heard.nodes, heard.own_begins)
         sets = [[n for n in sets[group] if n not in own[row]] for row, group in enumerate(heard.group.tolist())]
     assert [len(found) for found in sets] == heard.sizes.flatten().tolist()
-    rows = zip(heard.of_target.tolist(), heard.targets.tolist(), strict=True)
+    of_target = range(len(sets)) if heard.of_target is None else heard.of_target.tolist()
+    rows = zip(of_target, heard.targets.tolist(), strict=True)
     return [(source, target) for row, target in rows for source in sets[row]]
 
 

@@ -6,7 +6,7 @@ import tracerank as tr
 from tests.builders import ranked, rollout
 from tests.readers.sample_records import SAMPLES
 from tracerank.errors import ReadError, UsageError
-from tracerank.votes.base import NO_EVIDENCE
+from tracerank.evidence.selector import NO_EVIDENCE
 
 QUESTION = "What is the capital of France?"
 

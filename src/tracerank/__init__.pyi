@@ -19,7 +19,8 @@ from tracerank.pools.types import (
 )
 from tracerank.readers import iter_pools as iter_pools, read_pools as read_pools
 from tracerank.reports.comparison import compare_reports as compare_reports
-from tracerank.sampling.best_of import AgentRun as AgentRun, best_of as best_of, run_best_of as run_best_of
+from tracerank.sampling.agent_run import AgentRun as AgentRun
+from tracerank.sampling.best_of import best_of as best_of, run_best_of as run_best_of
 from tracerank.sampling.waves import run_number as run_number
 from tracerank.stopping.rules import (
     BetaRule as BetaRule,

@@ -15,7 +15,7 @@ from tracerank.pools.types import Question, Rollout
 from tracerank.readers.base import Record
 from tracerank.readers.detect import AUTO
 from tracerank.readers.one_pool import pool_of_rollouts
-from tracerank.votes.base import Decision, Method, with_evidence_note
+from tracerank.votes.base import Decision, Method
 
 Given = str | Rollout | Record | None
 """An answer, a rollout, or a record in any readable form; None: a run without an answer."""
@@ -33,8 +33,7 @@ def decide(
     """The best existing answer to a question: ``decide("Capital of France?", ["Paris", "Rome", "Paris."])``.
 
     ``rollouts`` may be given in place of ``answers``: records in any format that can be read. ``sample_id`` is the
-    index in the list. ``method`` is a name such as ``majority``, a folder, or any method. Without evidence the
-    decision's note says so.
+    index in the list. ``method`` is a name such as ``majority``, a folder, or any method.
     """
     if (answers is None) == (rollouts is None):
         raise UsageError("give answers or rollouts: tr.decide(question, [answer, answer, …])")
@@ -43,7 +42,7 @@ def decide(
         raise UsageError(f"expected a list of answers or rollouts, got {type(given).__name__}")
     pool = pool_of_given(question, given, fields, reader)
     chosen = _named(method) if isinstance(method, str) else method
-    return with_evidence_note(pool, chosen.decide(pool))
+    return chosen.decide(pool)
 
 
 def pool_of_given(question: str, given: Sequence[Given], fields: Mapping[str, str] | None, reader: str) -> Pool:

@@ -18,6 +18,8 @@ from tracerank.errors import CheckpointError, UsageError, did_you_mean
 from tracerank.extras import missing
 from tracerank.plugins import METHOD_GROUP, Plugin, plugins
 from tracerank.pools.correctness import correctness
+from tracerank.votes.agent_vote import FORM, AgentVote
+from tracerank.votes.agents import Reliabilities
 from tracerank.votes.answer_groups import AnswerGrouping, DefaultGroups, ExactGroups, MeaningGroups, WithoutAbstentions
 from tracerank.votes.base import Calibrator, Method
 from tracerank.votes.escalation import Escalating
@@ -106,10 +108,18 @@ def load_selector(folder: str | Path = SHIPPED, embedder: EmbedderChoice = None)
     return selector
 
 
+def agent_vote(reliabilities: Reliabilities, options: MethodOptions) -> AgentVote:
+    """The vote by meaning that weighs agents, with the confidence that ships."""
+    vote = AgentVote(reliabilities, options.form or FORM)
+    vote.calibrator = _calibrator()
+    return vote
+
+
 _CLASSES = {
     EVIDENCE: ("tracerank.evidence.selector", "EvidenceSelector"),
     TRACE: ("tracerank.trace.selector", "TraceSelector"),
     "vote": ("tracerank.votes.fitted_vote", "FittedVote"),
+    "agents": ("tracerank.votes.agent_vote", "AgentVote"),
 }
 """Kind of folder to module and class: names, because some bring torch."""
 

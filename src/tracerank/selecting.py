@@ -1,18 +1,19 @@
 """The whole work of ``tracerank select``: decisions on a stream of pools, here or in worker processes, resumable."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from itertools import tee
 from typing import Any
 
 from tracerank.errors import UsageError
 from tracerank.evidence.gaps import gaps
-from tracerank.methods import MethodOptions, escalating, load_method, method_identity, methods_named
+from tracerank.methods import MethodOptions, agent_vote, escalating, load_method, method_identity, methods_named
 from tracerank.pools.pool import Pool
 from tracerank.runs.process_map import ordered_map
 from tracerank.runs.resumable import ResumableLines
-from tracerank.votes.base import Decision, Method, decide_stream, with_evidence_note
+from tracerank.votes.agents import Reliabilities
+from tracerank.votes.base import Decision, Method, decide_stream
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,15 +27,20 @@ class Selection:
     """The confidence below which ``escalate`` is asked."""
     unsure: float | None = None
     """The confidence below which missing evidence is looked for; None: nowhere."""
+    agents: Reliabilities | None = None
+    """A vote by meaning that weighs agents so decides in place of the method; None: the method."""
 
     def identity(self) -> dict[str, Any]:
         """What a resumable run remembers."""
         other = None if self.escalate is None else method_identity(self.escalate)
         known = {"method": method_identity(self.method), "options": self.options.identity()}
-        return {**known, "escalate": other, "below": self.below, "gaps": self.unsure}
+        weighed = {} if self.agents is None else {"agents": asdict(self.agents)}
+        return {**known, "escalate": other, "below": self.below, "gaps": self.unsure, **weighed}
 
     def load(self) -> Method:
         """The method under the name that the user gave it."""
+        if self.agents is not None:
+            return agent_vote(self.agents, self.options)
         [method] = methods_named([self.method], self.options)
         if self.escalate is None:
             return method
@@ -57,7 +63,6 @@ class Selection:
 
     def _decisions(self, method: Method, pools: Iterable[Pool]) -> Iterator[Decision]:
         for pool, decision in decide_stream(method, pools, lambda pool, reason: None):  # the decision has the reason
-            decision = with_evidence_note(pool, decision)
             is_unsure = self.unsure is not None and (decision.confidence is None or decision.confidence < self.unsure)
             yield replace(decision, missing=gaps(pool, decision)) if is_unsure else decision
 

@@ -2,13 +2,14 @@
 
 Fitted on replays of pools with many rollouts a question that may be fitted on: those of our lexical agents on train
 questions and of a generated world, each state with several numbers of rollouts to go. ``CACHE`` is that of
-``confidence.py``. Walks are kept there. Nothing of evaluation-only agents is looked at.
+``studies.quality.ground``. Walks are kept there. Nothing of evaluation-only agents is looked at.
 """
 
 import json
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -17,10 +18,8 @@ import numpy as np
 from rich.console import Console
 
 import tracerank as tr
-from studies.shipped_weights.confidence import lexical_pools
-from studies.shipped_weights.evidence_selector import generated_pools
+from studies.quality.ground import LEXICAL, WORLD, pools_of
 from tracerank.evidence.model import Logistic, fit_logistic
-from tracerank.lab.lexical.agent import PRESETS
 from tracerank.methods import load_selector
 from tracerank.stopping.replay import Walk, walks_of
 from tracerank.stopping.rules import COLUMNS, FORMAT, RECOVERY, State, columns_of
@@ -57,8 +56,7 @@ def fit_recovery(sources: Mapping[str, Sequence[Walk]]) -> tuple[Logistic, dict[
 
 def sources_of(cache: Path) -> Mapping[str, Callable[[], Iterable[tr.Pool]]]:
     """Pools with many rollouts that may be fitted on."""
-    lexical = {f"lexical {name}": lambda name=name: lexical_pools(cache, name) for name in PRESETS}
-    return {"world": lambda: generated_pools(), **lexical}
+    return {name: partial(pools_of, name, cache) for name in (WORLD, *LEXICAL)}
 
 
 def kept_walks(

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.lab.shelves import RIVERS
+from tests.mixed import MIXED, mixed_pools
 from tests.model_server import Reply, called, said
 from tests.readers.sample_records import SAMPLES
 from tests.worlds import generate_pools
@@ -80,6 +81,7 @@ Maker = Callable[[Path], None]
 MAKERS: dict[str, Maker] = {
     "labelled.jsonl": _labelled,
     "new-pools.jsonl": _pools,
+    "mixed.jsonl": lambda path: write_pools(path, mixed_pools(20, MIXED)),
     "logs.jsonl": _pools,
     "base.jsonl": lambda path: _pools(path, questions=2),
     "sft.jsonl": lambda path: _pools(path, seed=9, questions=2),
@@ -100,7 +102,7 @@ GIVEN: dict[str, tuple[str, ...]] = {
     "README.md": ("labelled.jsonl", "logs", "table.csv"),
     "docs/quickstart.md": ("answers.csv",),
     "docs/guides/logs.md": ("logs", "answers.csv", "log.jsonl", "rollouts.jsonl", "run1.jsonl.gz", "run2.jsonl.gz"),
-    "docs/guides/evaluate.md": ("labelled.jsonl", "new-pools.jsonl", "logs.jsonl"),
+    "docs/guides/evaluate.md": ("labelled.jsonl", "mixed.jsonl", "new-pools.jsonl", "logs.jsonl"),
     "docs/guides/unsure.md": ("labelled.jsonl",),
     "docs/guides/serve.md": ("labelled.jsonl",),
     "docs/guides/extend.md": ("parquet", "docs.jsonl", "questions.jsonl"),

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from tests.builders import pool_of, ranked, rollout
 from tracerank.evidence.model import Logistic
-from tracerank.evidence.selector import choose
+from tracerank.evidence.selector import NO_EVIDENCE, choose
 from tracerank.evidence.table import evidence_table
 from tracerank.methods import load_selector
 from tracerank.pools.pool import Pool
@@ -90,24 +90,25 @@ def test_sentences_around_an_answer_do_not_change_the_meaning_that_is_chosen() -
     assert chosen[0].group == chosen[1].group == (0, 3, 4)
 
 
-def test_few_votes_overturn_many_only_with_support_that_these_lack() -> None:
-    likes_names = Logistic({"kind_lift": 50.0, "kind_log_probability": 50.0})
-    alone = [rollout("Venice"), *(rollout("something in the north") for _ in range(4))]
-    table = evidence_table(QUESTION, alone)
-    chosen = choose(likes_names, table)
-    assert chosen.row == 0  # alphabetically
-    assert chosen.probabilities.sum() == pytest.approx(1)
-    supported = [rollout("Venice", ranked("Orfeo", TEXTS[0])), *alone[1:]]
-    assert choose(likes_names, evidence_table(QUESTION, supported)).row == 1
-    fewer = evidence_table(QUESTION, [rollout("Venice"), *alone[1:3]])
-    assert choose(likes_names, fewer).row == 1
+def test_the_kind_of_an_answer_breaks_ties_and_overturns_nothing() -> None:
+    likes_names = Logistic({"log_votes": 0.1, "kind_lift": 50.0})
+    for votes, row in ((1, 1), (2, 0)):
+        table = evidence_table(QUESTION, [rollout("Venice"), *[rollout("something in the north")] * votes])
+        chosen = choose(likes_names, table)
+        assert chosen.row == row  # alphabetically
+        assert chosen.probabilities.argmax() == row
+        assert chosen.probabilities.sum() == pytest.approx(1)
 
 
-def test_a_majority_that_gets_stronger_does_not_lose_what_the_weak_gave_it() -> None:
-    near = Logistic({"log_votes": 1.0, "kind_log_probability": 0.6, "kind_lift": 0.6})
-    many = rollout("something in the north")
-    said = [rollout("Venice"), rollout("Mantua", ranked("Orfeo", TEXTS[1])), *[many] * 5]
-    tables = [evidence_table(QUESTION, [*said, *[many] * more]) for more in range(40)]
-    found = [round(float(choose(near, table).probabilities[1]), 9) for table in tables]
-    assert found == sorted(found)
-    assert found[0] < found[-1]
+def test_one_page_that_one_rollout_saw_does_not_overturn_three_to_one() -> None:
+    page = ranked("Orfeo", "The composer of the early opera Orfeo died in the city of Cremona.")
+    for votes, answer in ((1, "Cremona"), (3, "Venice"), (7, "Venice")):
+        found = pool_of(*[rollout("Venice")] * votes, rollout("Cremona", page), question=QUESTION)
+        assert load_selector().decide(found).answer == answer
+
+
+def test_without_evidence_the_decision_is_the_vote_by_meaning_and_says_so() -> None:
+    said = ["Venice", "Mantua", "It was Venice.", "1643", "yes", "Cremona", "Cremona", "in Venice"]
+    decision = load_selector().decide(pool_of(*map(rollout, said), question=QUESTION))
+    assert decision.group == (0, 2, 7)
+    assert decision.note == NO_EVIDENCE

@@ -1,4 +1,4 @@
-"""How sure a decision is: agreement in meaning, evidence, kinds of answers that were never seen; whoever decides."""
+"""How sure a decision is: agreement in meaning and evidence, for any method that decides."""
 
 import json
 from pathlib import Path
@@ -9,12 +9,10 @@ from hypothesis import strategies as st
 
 import tracerank as tr
 from tests.builders import pool, pool_of, ranked, rollout
-from tests.evidence.test_choosing import ANSWERS, QUESTION, TEXTS, pools
+from tests.evidence.test_choosing import QUESTION, TEXTS, pools
 from tracerank.errors import CheckpointError
 from tracerank.evidence.confidence import (
     Calibration,
-    agreement,
-    is_code,
     read_confidence,
     shipped_confidence,
     standing_in,
@@ -24,27 +22,6 @@ from tracerank.methods import load_selector
 from tracerank.pools.pool import Pool
 from tracerank.votes.base import Decision
 from tracerank.votes.folders import CONFIDENCE, SHIPPED, folder_of
-
-votes = st.lists(st.integers(1, 20), min_size=1, max_size=8)
-
-
-@given(votes)
-def test_a_vote_more_never_lowers_the_agreement_of_its_meaning(counts: list[int]) -> None:
-    more = [counts[0] + 1, *counts[1:]]
-    assert agreement(more)[0] >= agreement(counts)[0] - 1e-9
-
-
-@given(votes)
-def test_a_rival_more_never_raises_that_of_the_leading_meaning(counts: list[int]) -> None:
-    counts = sorted(counts, reverse=True)
-    assert agreement([*counts, 1])[0] <= agreement(counts)[0] + 1e-9
-
-
-def test_sixteen_of_sixteen_say_more_than_two_of_two_but_nothing_is_certain() -> None:
-    alone = [agreement([count])[0] for count in (1, 2, 4, 16, 64, 10_000)]
-    assert alone == sorted(alone)
-    assert alone[0] == pytest.approx(0.0)
-    assert alone[-1] < 6
 
 
 def confidence_of(found: Pool, method: str = "evidence") -> float | None:
@@ -84,22 +61,12 @@ def test_the_same_meaning_is_as_sure_whoever_returns_it() -> None:
     assert confidence_of(found, "majority") == pytest.approx(confidence_of(found))
 
 
-def test_of_long_reports_and_code_nothing_is_said_and_the_reason_is() -> None:
-    report = " ".join(["The composer lived in many towns."] * 60)
-    code = "def place(opera):\n    return 'Venice'\n"
-    for answer, why in ((report, "words, this one has 360"), (code, "is code")):
-        for method in ("evidence", "majority"):
-            decision = tr.load_method(method).decide(pool_of(rollout(answer), rollout(answer), question=QUESTION))
-            assert decision.confidence is None
-            assert why in (decision.note or "")
-            assert "tracerank fit --only confidence" in (decision.note or "")
-
-
-@pytest.mark.parametrize("answer", ["Venice; Mantua; Cremona", "It was {unknown}", "return to sender", *ANSWERS])
-def test_words_are_no_code(answer: str) -> None:
-    assert not is_code(answer)
-    assert is_code(f"```python\n{answer}\n```")
-    assert is_code(f"int main() {{\n  return 0; // {answer}\n}}")
+def test_the_share_counts_rollouts_that_failed_or_abstained() -> None:
+    sure, unsure = (
+        pool_of(*[rollout("Venice")] * 2),
+        pool_of(*[rollout("Venice")] * 2, rollout(None), rollout("unknown")),
+    )
+    assert (confidence_of(sure) or 0) > (confidence_of(unsure) or 1)
 
 
 def test_an_abstention_has_no_confidence() -> None:
@@ -115,7 +82,7 @@ def test_a_written_answer_and_an_empty_pool_stay_as_they_are() -> None:
 
 
 def test_what_is_saved_is_what_is_read(tmp_path: Path) -> None:
-    made = Calibration(Logistic({"agreement": 0.7, "score_lead": 0.1}, -0.2), 40, True, {"form": "x"})
+    made = Calibration(Logistic({"share": 0.7, "score_lead": 0.1}, -0.2), {"form": "x"})
     made.save(tmp_path)
     assert read_confidence(tmp_path) == made
     assert read_confidence(tmp_path / "nowhere") is None
@@ -126,10 +93,9 @@ def test_what_is_saved_is_what_is_read(tmp_path: Path) -> None:
     [
         {"weights": {"unknown": 1.0}},
         {"bias": 0.5},
-        {"weights": {"agreement": float("nan")}, "checksum": None},
+        {"weights": {"share": float("nan")}, "checksum": None},
         {"bias": None},
         {"training": None},
-        {"longest": 0},
         {"format": "other/1"},
     ],
 )
@@ -144,7 +110,7 @@ def test_a_folder_with_a_confidence_of_its_own_tells_it(tmp_path: Path) -> None:
     load_selector().save(tmp_path)
     found = pool_of(rollout("Venice"), rollout("Mantua"), rollout("Venice"), question=QUESTION)
     assert load_selector(tmp_path).decide(found) == load_selector().decide(found)
-    Calibration(Logistic({}), 5).save(tmp_path)
+    Calibration(Logistic({})).save(tmp_path)
     own = load_selector(tmp_path)
     assert own.decide(found).confidence == 0.5
     assert own.of_form("longest").decide(found).confidence == 0.5
@@ -157,7 +123,5 @@ def test_the_scores_of_the_method_count_where_they_are_weighed() -> None:
     standing = standing_in(found, decision)
     assert standing is not None
     assert standing["score_lead"] == 2.0
-    plain, weighed = (
-        Calibration(Logistic(each), 9) for each in ({"agreement": 1.0}, {"agreement": 1.0, "score_lead": 1.0})
-    )
+    plain, weighed = (Calibration(Logistic(each)) for each in ({"share": 1.0}, {"share": 1.0, "score_lead": 1.0}))
     assert weighed.model.probability(standing) > plain.model.probability(standing)

@@ -24,7 +24,7 @@ def planted(count: int, seed: int = 0) -> list[Pool]:
         answers = [(right, 1.0), *((city, 0.0) for city in wrong)]
         rng.shuffle(answers)
         rollouts = [
-            rollout(city, ranked(f"q{number}", f"It is {city}." if label else "Nothing."), label=label)
+            rollout(city, ranked(f"q{number}", f"City number {number}: {city}." if label else "Nothing."), label=label)
             for city, label in answers
         ]
         pools.append(pool_of(*rollouts, question=f"Which city is number {number}?"))

@@ -84,7 +84,8 @@ def random_pool(script: Script, seed: int) -> Pool:
     def filling() -> list[str]:
         return draw.choices(free[count * size :], k=FILLING)
 
-    near = [*filling()[:6], *draw.sample(asked, len(asked)), *answers[-1], *filling()]
+    spread = [word for each in draw.sample(asked, len(asked)) for word in (each, draw.choice(free[count * size :]))]
+    near = [*spread, *answers[-1], *filling()]  # no run of the question's words
     far = [*asked, *filling(), *answers[0], *filling()]
     texts = [far, *(filling() for _ in answers[2:]), near]
     said = [
@@ -104,8 +105,8 @@ def columns(table: EvidenceTable, names: Sequence[str]) -> NDArray[np.float32]:
     return table.values[rows][:, [COLUMNS.index(name) for name in names]]
 
 
-FOUND = words("log_votes vote_share best_rank all_texts searched_by_others")
-NEAR = words("window close question_recall bridge_near chain_recall repeats_question")
+FOUND = words("log_votes vote_share searched_by_others")
+NEAR = words("bridge_near chain_recall")
 """Counted by terms: a few letters may stand together by chance."""
 
 

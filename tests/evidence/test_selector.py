@@ -120,13 +120,13 @@ def test_yes_and_no_weigh_what_the_question_is_about() -> None:
 
 
 def test_reasons_add_up_to_the_difference_of_the_scores() -> None:
-    model = Logistic({"vote_share": 1.0, "best_rank": 0.5, "window": 2.0})
+    model = Logistic({"vote_share": 1.0, "bridge_near": 0.5, "chain_recall": 2.0})
     each = norway()
     found = EvidenceSelector(model).explain(each).reasons
     oslo, bergen = sorted(model.scores(evidence_table(each.question.text, each.rollouts).values, COLUMNS))[::-1]
     assert sum(reason.gain for reason in found) == pytest.approx(oslo - bergen, abs=0.05 * len(FAMILIES))
     assert [reason.gain for reason in found] == sorted((reason.gain for reason in found), reverse=True)
-    assert {reason.name for reason in load_selector().explain(each).reasons} & {"support", "chains"}
+    assert {reason.name for reason in load_selector().explain(each).reasons} & {"support"}
 
 
 @pytest.mark.parametrize("each", [pool(), pool("Oslo"), pool("Oslo", "oslo"), pool("unknown", "N/A"), pool(None)])

@@ -37,7 +37,7 @@ def test_columns_are_the_features_in_their_order() -> None:
     assert tuple(feature.name for feature in FEATURES) == COLUMNS
     assert {feature.family for feature in FEATURES} == set(FAMILIES)
     free = {feature.name for feature in FEATURES if not feature.direction}
-    assert free == {"searched_by_others", "is_polar", "is_option"}
+    assert not free
 
 
 def test_votes_are_counted_by_meaning_and_abstentions_have_no_row() -> None:
@@ -49,34 +49,31 @@ def test_votes_are_counted_by_meaning_and_abstentions_have_no_row() -> None:
     assert table_of(rollout("unknown")).values.shape == (0, len(COLUMNS))
 
 
-def test_an_answer_is_found_in_own_evidence_by_rank_and_by_the_words_around_it() -> None:
+def test_an_answer_is_found_in_own_evidence_by_the_words_around_it() -> None:
     table = table_of(rollout("Paris", ranked("eiffel", COLOSSEUM, EIFFEL)), rollout("Rome", ranked("rome", EIFFEL)))
-    paris, rome = row_of(table, 0), row_of(table, 1)
-    assert (paris["best_rank"], rome["best_rank"]) == (0.5, 0.0)
-    assert paris["window"] == pytest.approx(2 / 3)  # eiffel and tower of city, eiffel, tower
-    assert rome["window"] == 0
-    assert paris["all_texts"] == rome["all_texts"] == pytest.approx(np.log(2))
-    assert paris["question_recall"] == pytest.approx(2 / 3)
+    assert row_of(table, 0)["chain_recall"] == pytest.approx(2 / 3)  # eiffel and tower of city, eiffel, tower
+    assert row_of(table, 1)["chain_recall"] == 0
 
 
-def test_words_far_from_the_answer_are_in_the_text_but_not_around_it() -> None:
+def test_words_far_from_the_answer_are_not_around_it() -> None:
     text = f"The Eiffel Tower. {'filling ' * 60} Paris stands here. {'filling ' * 60}"
-    row = row_of(table_of(rollout("Paris", ranked("x", text))), 0)
-    assert (row["window"], row["close"]) == (0, 0)
-    assert row["question_recall"] == pytest.approx(2 / 3)
-    near = row_of(table_of(rollout("Paris", ranked("x", f"{'filling ' * 60} city Paris tower {'filling ' * 60}"))), 0)
-    assert near["window"] == near["close"] == pytest.approx(2 / 3)
+    assert row_of(table_of(rollout("Paris", ranked("x", text))), 0)["chain_recall"] == 0
+    near = f"{'filling ' * 60} city Paris tower {'filling ' * 60}"
+    assert row_of(table_of(rollout("Paris", ranked("x", near))), 0)["chain_recall"] == pytest.approx(2 / 3)
 
 
 @pytest.mark.parametrize(("answer", "text"), [("Bjork", "Björk’s album"), ("The Beatles", "by the Beatles, 1965")])
 def test_accents_possessives_and_articles_do_not_hide_an_answer(answer: str, text: str) -> None:
-    assert row_of(table_of(rollout(answer, ranked("x", text))), 0)["best_rank"] == 1
+    question = "Which album, and from 1965?"
+    assert row_of(table_of(rollout(answer, ranked("x", text)), question=question), 0)["chain_recall"] > 0
 
 
 def test_an_answer_is_not_found_inside_a_longer_word_and_yes_is_not_looked_for() -> None:
-    assert row_of(table_of(rollout("Ro", ranked("x", COLOSSEUM))), 0)["best_rank"] == 0
+    question = "Where is the amphitheatre?"
+    found = [row_of(table_of(rollout(each, ranked("x", COLOSSEUM)), question=question), 0) for each in ("Ro", "Rome")]
+    assert [row["chain_recall"] for row in found] == [0, 1]
     polar = table_of(rollout("yes", ranked("x", "Yes is a band.")), question="Is Yes a band?")
-    assert (row_of(polar, 0)["best_rank"], row_of(polar, 0)["is_polar"]) == (0, 1)
+    assert row_of(polar, 0)["chain_recall"] == 0
 
 
 def test_an_answer_two_texts_away_is_reached_by_what_the_rollout_searched_for() -> None:
@@ -90,27 +87,56 @@ def test_an_answer_two_texts_away_is_reached_by_what_the_rollout_searched_for() 
     )
     capua, nola = row_of(table, 0), row_of(table, 1)
     assert (capua["bridge_near"], nola["bridge_near"]) == (1, 0)
-    assert capua["chain_recall"] > capua["window"]
     assert capua["chain_recall"] > nola["chain_recall"]
 
 
-def test_the_kind_that_is_asked_for_is_read_of_the_question_and_of_texts() -> None:
-    who = table_of(rollout("yes"), rollout("Gustave Eiffel"), question="Who built the Eiffel Tower?")
-    yes, name = row_of(who, 0), row_of(who, 1)
-    assert (yes["misfit"], yes["fits_kind"], name["misfit"], name["fits_kind"]) == (1, -1, 0, 1)
-    assert yes["kind_log_probability"] < name["kind_log_probability"] - 2
+@pytest.mark.parametrize(
+    ("question", "polar", "name"),
+    [
+        ("Who built the Eiffel Tower?", 1, 0),
+        ("Is it in Paris?", 0, 1),
+        ("Is it in Paris or in Rome?", 1, 0),
+        ("Given its age, is it in Paris?", 0, 0),  # the wording does not say
+        ("", 0, 0),
+    ],
+)
+def test_yes_and_no_fit_only_where_they_are_asked_for(question: str, polar: int, name: int) -> None:
+    found = table_of(rollout("yes"), rollout("Gustave Eiffel"), question=question)
+    assert [row_of(found, index)["polar_misfit"] for index in (0, 1)] == [polar, name]
+
+
+def test_the_kind_that_is_asked_for_is_read_of_the_question() -> None:
     year = table_of(rollout("1889"), rollout("Gustave Eiffel"), question="In what year was the tower finished?")
     assert row_of(year, 0)["kind_lift"] > row_of(year, 1)["kind_lift"] + 2
-    texts = ("Oslo is a large city.", "Gustave is a name.")
-    stated = table_of(rollout("Oslo", ranked("x", *texts)), rollout("Gustave", ranked("x", *texts)))
-    assert [row_of(stated, index)["kind_stated"] for index in (0, 1)] == [1, 0]
 
 
-def test_options_of_a_question_and_its_own_words_are_told_apart() -> None:
-    either = table_of(rollout("Paris"), rollout("Oslo"), question="Which is larger, Paris or Rome?")
-    assert [row_of(either, index)["is_option"] for index in (0, 1)] == [1, 0]
-    repeated = table_of(rollout("Eiffel Tower city"), rollout("Paris"))
-    assert [row_of(repeated, index)["repeats_question"] for index in (0, 1)] == [1, 0]
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("The Eiffel Tower is in Lyon.", 2 / 3),
+        ("Lyon is the city in which the Eiffel Tower is.", 1),
+        ("Q: In which city is the Eiffel Tower? A: Lyon", 0),
+        ("In which city is the Eiffel Tower? Lyon. In which city is the Eiffel Tower? It is Lyon.", 0),
+        ("In which city is the Eiffel Tower? The city with the tower is Lyon.", 2 / 3),  # what is left counts
+    ],
+)
+def test_the_question_repeated_beside_an_answer_is_no_support(text: str, expected: float) -> None:
+    found = table_of(rollout("Lyon", ranked("x", text)), rollout("Paris"))
+    assert row_of(found, 0)["chain_recall"] == pytest.approx(expected)
+
+
+def test_against_three_times_its_votes_an_answer_has_only_texts_that_others_saw() -> None:
+    page = ranked("tower", "The Eiffel Tower of the city is in Lyon.")
+    for others, seen, expected in ((2, (), 1), (3, (), 0), (3, (page,), 1)):
+        found = table_of(rollout("Lyon", page), *[rollout("Paris", *seen)] * others)
+        assert row_of(found, 0)["chain_recall"] == expected
+
+
+def test_copies_of_a_text_and_further_searches_for_it_change_nothing() -> None:
+    page = "The Eiffel Tower is in Lyon."
+    once = table_of(rollout("Lyon", ranked("tower", page)), rollout("Paris"))
+    often = table_of(rollout("Lyon", ranked("tower", page, page), *[ranked("tower", page)] * 4), rollout("Paris"))
+    np.testing.assert_array_equal(once.values, often.values)
 
 
 def test_an_answer_that_others_searched_for_is_marked_as_their_step() -> None:
@@ -164,7 +190,8 @@ def test_a_table_of_one_meaning_has_its_row_and_zeros(index: int) -> None:
 
 
 def test_texts_beyond_the_limit_are_not_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
-    found = [rollout("Venice", ranked("Orfeo", *(f"text {n} {m} of Venice" for m in range(2)))) for n in range(4)]
-    assert row_of(evidence_table(QUESTION, found), 0)["all_texts"] == pytest.approx(np.log1p(8))
-    monkeypatch.setattr(support, "MAX_TEXTS", 3)
-    assert row_of(evidence_table(QUESTION, found), 0)["all_texts"] == pytest.approx(np.log1p(3))
+    text = "The composer of the opera Orfeo had to die in the city of Venice."
+    found = [rollout("Venice", ranked("x", "nothing", text))]
+    assert row_of(evidence_table(QUESTION, found), 0)["chain_recall"] == 1
+    monkeypatch.setattr(support, "MAX_TEXTS", 1)
+    assert row_of(evidence_table(QUESTION, found), 0)["chain_recall"] == 0

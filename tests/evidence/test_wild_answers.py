@@ -35,7 +35,7 @@ QUESTIONS = (
 
 def steep() -> EvidenceSelector:
     """A selector whose odds are as far from even as any."""
-    calibration = Calibration(Logistic(dict.fromkeys(STANDINGS, -5e4)), 10**6, has_code=True)
+    calibration = Calibration(Logistic(dict.fromkeys(STANDINGS, -5e4)))
     return EvidenceSelector(Logistic(dict.fromkeys(COLUMNS, -5e4)), calibrator=calibration)
 
 

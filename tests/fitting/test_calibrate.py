@@ -38,7 +38,7 @@ def cases(count: int, level: float, stretch: float = 1.0, seed: int = 0) -> Case
     odds = standings[:, 0] * model.weights[COLUMNS[0]] + model.bias
     right = (rng.random(count) < 1 / (1 + np.exp(-(stretch * odds + level)))).astype(np.float64)
     known = np.array([sigmoid(one) for one in odds.tolist()])
-    return Cases(standings, known, right, np.ones(count), tuple(map(str, range(count))), 7, has_code=False)
+    return Cases(standings, known, right, np.ones(count), tuple(map(str, range(count))))
 
 
 def test_a_better_agent_than_those_known_gets_more_confidence() -> None:
@@ -47,7 +47,6 @@ def test_a_better_agent_than_those_known_gets_more_confidence() -> None:
     assert made.calibration is not None
     assert made.held[made.chosen].ece < made.held[AS_IT_IS].ece / 2
     assert made.held[made.chosen].log_loss < made.held[AS_IT_IS].log_loss
-    assert made.calibration.longest == 7
     assert made.calibration.training["questions"] == 400
     assert made.table().rows[0][0] == AS_IT_IS
 

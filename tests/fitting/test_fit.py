@@ -29,8 +29,9 @@ def cited(count: int, seed: int = 0, shows: str = "right") -> list[tr.Pool]:
         right, *wrong = answers = rng.sample(CITIES, 4)
         rng.shuffle(answers)
         cited = {"right": right, "wrong": wrong[0], "any": rng.choice(answers)}[shows]
+        said = f"City number {number}: {cited}."
         rollouts = (
-            rollout(city, ranked(f"q{number}", f"It is {city}." if city == cited else "Nothing."), label=city == right)
+            rollout(city, ranked(f"q{number}", said if city == cited else "Nothing."), label=city == right)
             for city in answers
         )
         pools.append(pool_of(*rollouts, question=f"Which city is number {number} of {seed}?"))

@@ -92,6 +92,7 @@ def evaluate(
         return
     if orders is not None:
         raise UsageError("--orders needs --stopping: the first K rollouts are taken in the order of the files")
+    from tracerank.evaluation.agent_table import agents_table
     from tracerank.evaluation.evaluate import MEAN_SINGLE, REFERENCES
     from tracerank.evaluation.run import run_evaluation
 
@@ -135,6 +136,8 @@ def evaluate(
         print_json(summary.record(), indent=2)
     else:
         print_accuracy(summary.rows, numbers)
+        if (agents := agents_table(summary.agents.figures())) is not None:
+            print_tables([agents])
         for sentence in summary.sentences:
             click.echo(f" {harmless(sentence)}\n")
     if not inputs.quiet:

@@ -18,6 +18,7 @@ CONFIDENCE = "confidence"
     "Where the selector goes; with --only confidence the folder of --method itself by default.", opt.FOLDER
 )
 @opt.choice("--only", (CONFIDENCE,), "Fit only the confidence of --method: what it chooses stays the same.")
+@opt.flag("--by-agent", "Fit how reliable each agent is: a vote by meaning that weighs agents. 20 questions will do.")
 @opt.method_option()
 @opt.labels_option()
 @opt.split_option
@@ -29,6 +30,7 @@ CONFIDENCE = "confidence"
 def fit(
     output: Path | None,
     only: str | None,
+    by_agent: bool,
     method: str,
     labels: str,
     split: str | None,
@@ -47,9 +49,12 @@ def fit(
     labelling = labelling_named(labels)
     if only is None and output is None:
         raise UsageError("-o FOLDER is needed: where the fitted selector goes")
+    if by_agent and (only is not None or method != "evidence"):
+        raise UsageError("--by-agent fits a method of its own; leave out --only and --method")
     if only is None and method != "evidence":
         raise UsageError("--method names what --only confidence fits; without --only, all candidates are compared")
 
+    notes: list[str] = []
     with inputs.opened("reading") as (stream, progress, _):
         pools = without_held_out(stream, split)
         if output is None or only == CONFIDENCE:
@@ -57,7 +62,12 @@ def fit(
 
             calibrated = calibrate(pools, method, output, labels=labelling, seed=seed)
             saved, record, table = calibrated.saved_in, calibrated.record(), calibrated.table()
-            lines, notes = [labelling.sentence], []
+            lines = [labelling.sentence]
+        elif by_agent:
+            from tracerank.fitting.by_agent import fit_by_agent
+
+            weighed = fit_by_agent(pools, output, labels=labelling, force=force)
+            saved, record, table, lines = output, weighed.record(), weighed.table(), weighed.conclusion()
         else:
             from tracerank.fitting.fit import fit as fit_pools
 

@@ -7,11 +7,13 @@ import click
 from tracerank.cli import options as opt
 from tracerank.cli.inputs import Inputs
 from tracerank.cli.labels import labelling_named, note_judge
-from tracerank.cli.terminal import harmless, print_json, print_table, working
+from tracerank.cli.terminal import harmless, print_json, print_table, print_tables, working
+from tracerank.evaluation.agent_table import agents_note, agents_record, agents_table
 from tracerank.evaluation.labels import Labelling
 from tracerank.methods import load_method
 from tracerank.pools.pool import Pool
 from tracerank.readers.inspection import Inspection, Occurrences
+from tracerank.votes.agents import AgentTally
 from tracerank.votes.base import decide_stream
 from tracerank.votes.voting import ANSWERED
 
@@ -29,7 +31,7 @@ def inspect(method: str, labels: str, inputs: Inputs, as_json: bool) -> None:
 
     Dropped are the rollouts that --method would never choose. Answers are judged as evaluate judges them.
     """
-    labelling, found = labelling_named(labels, is_checked=True), Inspection()
+    labelling, found, agents = labelling_named(labels, is_checked=True), Inspection(), AgentTally()
 
     def counted(pools: Iterable[Pool]) -> Iterator[Pool]:
         for pool, dropped in _with_drops(pools, method):
@@ -38,16 +40,17 @@ def inspect(method: str, labels: str, inputs: Inputs, as_json: bool) -> None:
 
     with working("reading", quiet=inputs.quiet) as progress:
         pools = progress.over(inputs.pools(found.add_problem, is_grouped=False, on_record=found.add_format))
-        for _ in labelling.pools(counted(pools)):
-            pass
+        for pool in labelling.pools(counted(pools)):
+            agents.add(pool)
     warnings = [*found.warnings(), *labelling.warnings()]
     if as_json:
         compared = labelling.beside.file.record() if labelling.beside else None
         about: dict[str, object] = {"dropped_by": method, "file_labels": compared}
         about |= {"labelling": {**labelling.record(), "sentence": labelling.sentence}}
+        about |= agents_record(agents)
         print_json({**found.record(), **about, "warnings": warnings}, indent=2)
     else:
-        _print(found, labelling, warnings, f"never chosen by {method}")
+        _print(found, labelling, warnings, f"never chosen by {method}", agents)
     if not inputs.quiet:
         note_judge(labelling)
 
@@ -59,12 +62,14 @@ def _with_drops(pools: Iterable[Pool], method: str) -> Iterator[tuple[Pool, Mapp
     return ((pool, decision.dropped) for pool, decision in decide_stream(load_method(method), pools))
 
 
-def _print(found: Inspection, labelling: Labelling, warnings: Sequence[str], drops: str) -> None:
+def _print(found: Inspection, labelling: Labelling, warnings: Sequence[str], drops: str, agents: AgentTally) -> None:
     formats = ", ".join(f"{name} ({count:,} records)" for name, count in found.formats.most_common())
     click.echo(f"format: {harmless(formats)}")
     rows = ((name, f"{count:,}", remark) for name, count, remark in _rows(found, labelling))
     print_table(("", "count", ""), rows, left=(0, 2))
     click.echo(f" {harmless(labelling.sentence)}\n")
+    if (table := agents_table(agents.figures(), agents_note(agents))) is not None:
+        print_tables([table])
     _print_occurrences(drops, "rollouts", found.dropped)
     _print_occurrences("problems", "times", found.problems)
     for warning in warnings:

@@ -18,6 +18,7 @@ from tracerank.methods import EQUALITIES, EVIDENCE, MethodOptions, is_folder
 from tracerank.pools.pool import Pool, drop_reasons
 from tracerank.runs.resumable import ResumableLines
 from tracerank.selecting import Selection, kept_decisions
+from tracerank.votes.agents import AgentTally, Reliabilities
 from tracerank.votes.base import NO_ANSWER, Decision, decision_line
 from tracerank.votes.missing import UNSURE
 
@@ -31,6 +32,11 @@ LOCAL = "local"
 @opt.method_option()
 @opt.escalation_options
 @opt.flag("--gaps", f"Also say what evidence is missing where the confidence is under --below ({UNSURE:g} by default).")
+@opt.flag(
+    "--weigh-agents",
+    "Decide by a vote by meaning that weighs agents by how much they agree, where the pools can tell. With 20 labelled "
+    "questions, fit --by-agent is better.",
+)
 @opt.method_options()
 @opt.inputs_options()
 @opt.option("--workers N", "Processes that decide; the output is the same.", opt.COUNT)
@@ -47,6 +53,7 @@ def select(
     escalate: str | None,
     below: float | None,
     gaps: bool,
+    weigh_agents: bool,
     options: MethodOptions,
     inputs: Inputs,
     workers: int | None,
@@ -63,14 +70,19 @@ def select(
     if options.equality != EQUALITIES[0] and escalate is None and (method == EVIDENCE or is_folder(method)):
         raise UsageError(f"--equality is for votes, such as --method majority; {method} compares answers by itself")
     if engine != LOCAL:
-        if escalate is not None or gaps:
-            raise UsageError(f"--engine {engine}: --escalate and --gaps need --engine {LOCAL}")
+        if escalate is not None or gaps or weigh_agents:
+            raise UsageError(f"--engine {engine}: --escalate, --gaps and --weigh-agents need --engine {LOCAL}")
         _select_on_engine(engine, inputs, output, method, options, workers, force)
         return
+    if weigh_agents and (method != EVIDENCE or escalate is not None):
+        raise UsageError("--weigh-agents is a method of its own; leave out --method and --escalate")
     if output is not None:
         check_output(output, inputs.files, force, is_resumable=True)
         check_format(output)
-    selection = Selection(method, options, escalate, below if escalate else None, (below or UNSURE) if gaps else None)
+    agents = _agents(inputs) if weigh_agents else None
+    selection = Selection(
+        method, options, escalate, below if escalate else None, (below or UNSURE) if gaps else None, agents
+    )
     # On the terminal that shows the decisions, progress would tear them apart.
     hides_progress = output is None and sys.stdout.isatty()
     with ExitStack() as stack:
@@ -102,6 +114,22 @@ def select(
         sys.exit(SOME_FAILED)
 
 
+def _agents(inputs: Inputs) -> Reliabilities | None:
+    """How reliable each agent is, estimated from all pools; None: they cannot tell, which is noted."""
+    tally = AgentTally()
+    with working("comparing agents", quiet=inputs.quiet) as progress:
+        for pool in progress.over(inputs.pools(lambda problem: None)):
+            tally.add(pool)
+    if (objection := tally.objection()) is not None:
+        note(f"warning: agents are not weighed: {objection}; {EVIDENCE} decides")
+        return None
+    found = tally.estimated()
+    if not inputs.quiet:
+        ordered = sorted(found.values, key=lambda name: (-found.weight(name), name))
+        note(f"weights of agents: {', '.join(f'{name} {found.weight(name):.2f}' for name in ordered)}")
+    return found
+
+
 @dataclass(slots=True)
 class Summary:
     """What was decided, for the last line of the command."""
@@ -125,7 +153,7 @@ class Summary:
     def __str__(self) -> str:
         reasons = ", ".join(f"{count:,} {reason}" for reason, count in self.dropped.most_common())
         dropped = f"{self.dropped.total():,} of {self.rollouts:,} rollouts dropped{f' ({reasons})' if reasons else ''}"
-        bare = f"; {self.bare:,} questions without evidence: only the answers were compared" if self.bare else ""
+        bare = f"; {self.bare:,} questions without evidence: decided by votes" if self.bare else ""
         return f"{self.tally.decided:,} questions, {self.empty:,} of them without a candidate; {dropped}{bare}"
 
 

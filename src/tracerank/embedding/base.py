@@ -19,7 +19,9 @@ from numpy.typing import NDArray
 
 from tracerank.errors import EmbeddingError
 
-Vectors = NDArray[np.float32]
+Vectors = NDArray[np.floating[Any]]
+_HALF_EXPONENT = np.uint16(0x7C00)
+"""All ones in what is not finite."""
 
 
 class Embedder(Protocol):
@@ -34,14 +36,14 @@ class Embedder(Protocol):
     def width(self) -> int: ...
 
     def embed(self, texts: list[str]) -> Vectors:
-        """One row per text: float32 [len(texts), width]."""
+        """One row per text: float32 or float16 [len(texts), width]."""
         ...
 
 
 def check_vectors(
     vectors: object, count: int, width: int, embedder_name: str, texts: Sequence[str] | None = None
 ) -> Vectors:
-    """The vectors as float32 [count, width]; given the texts, a complaint about a row quotes its text."""
+    """The vectors [count, width] in single precision, or half where they are; the complaint quotes the row's text."""
     if not isinstance(vectors, np.ndarray):
         raise EmbeddingError(f"{embedder_name}: returned {type(vectors).__name__}; expected a numpy array")
     if vectors.ndim != 2 or not np.issubdtype(vectors.dtype, np.floating):
@@ -52,8 +54,11 @@ def check_vectors(
     if vectors.shape[1] != width:
         raise EmbeddingError(f"{embedder_name}: returned vectors of width {vectors.shape[1]}; expected {width}")
     with np.errstate(over="ignore"):  # what does not fit float32 becomes infinite and is named below
-        checked: Vectors = np.ascontiguousarray(vectors, np.float32)
-    is_finite = np.isfinite(checked).all(axis=1)
+        checked: Vectors = np.ascontiguousarray(vectors, None if vectors.dtype == np.float16 else np.float32)
+    if checked.dtype == np.float16:  # numpy takes ten times as long to test halves as to look at their exponents
+        is_finite = (checked.view(np.uint16) & _HALF_EXPONENT).max(axis=1, initial=0) < _HALF_EXPONENT
+    else:
+        is_finite = np.isfinite(checked).all(axis=1)
     if not is_finite.all():
         row = int(is_finite.argmin())
         quoted = "" if texts is None else f" {textwrap.shorten(texts[row], 60, placeholder='…')!r}"

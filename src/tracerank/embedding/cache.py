@@ -159,7 +159,7 @@ class CachedEmbedder:
             self.cache.write(self.fingerprint, part, halves)
             self.misses += len(part)
             vector_of.update(zip(part, halves, strict=True))
-        return np.array([vector_of[text] for text in texts], np.float32).reshape(-1, self.width)
+        return np.array([vector_of[text] for text in texts], np.float16).reshape(-1, self.width)
 
     def _embedded(self, texts: list[str]) -> NDArray[np.float16]:
         made = check_vectors(self.embedder.embed(texts), len(texts), self.width, self.name, texts)

@@ -7,7 +7,7 @@ resumes an interrupted run and retries decisions that failed.
 
 import json
 import os
-from collections.abc import Container, Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -19,8 +19,10 @@ from tracerank.pools.correctness import correctness, is_judged
 from tracerank.pools.pool import Pool
 from tracerank.runs.atomic import line_of, write_json, write_lines
 from tracerank.runs.resumable import ResumableLines, read_lines
+from tracerank.votes.agents import AgentFigures
 
-CONFIG, RECORDS, QUESTIONS, LABELS = "config.json", "records.jsonl", "questions.jsonl", "labels.json"
+CONFIG, RECORDS, QUESTIONS = "config.json", "records.jsonl", "questions.jsonl"
+LABELS, AGENTS = "labels.json", "agents.jsonl"
 MAX_CHARACTERS = 240
 """Of a question in its facts."""
 
@@ -147,6 +149,8 @@ class Evaluation:
     questions: tuple[QuestionFacts, ...]
     labels: Mapping[str, Any] | None
     """What labelled the answers, as ``Labelling.record`` has it; None: the run is not complete."""
+    agents: tuple[AgentFigures, ...] = ()
+    """What is known of the agents; empty: fewer than two are known."""
 
     def records(self) -> Iterator[Record]:
         """The records as they were written; a line that a kill has torn is left out."""
@@ -169,7 +173,8 @@ def read_evaluation(folder: Path) -> Evaluation:
         facts = tuple(
             QuestionFacts(**{**line, "correct": tuple(line["correct"])}) for line in read_lines(folder / QUESTIONS)
         )
-    return Evaluation(folder, config, facts, _json_object(folder / LABELS))
+        agents = tuple(AgentFigures(**line) for line in _lines(folder / AGENTS))
+    return Evaluation(folder, config, facts, _json_object(folder / LABELS), agents)
 
 
 class RecordFolder:
@@ -196,7 +201,7 @@ class RecordFolder:
         records = self.folder / RECORDS
         is_same = not self._force and _json_object(self.folder / CONFIG) == self._settings
         if not is_same:
-            for path in (self.folder / name for name in (CONFIG, LABELS, QUESTIONS, RECORDS)):
+            for path in (self.folder / name for name in (CONFIG, LABELS, AGENTS, QUESTIONS, RECORDS)):
                 if path.exists() and not self._force:
                     raise UsageError(
                         f"{self.folder}: holds an evaluation of other files, methods or settings, or another "
@@ -235,6 +240,11 @@ class RecordFolder:
     def write_labels(self, record: Mapping[str, Any]) -> None:
         """What labelled the answers of the whole run."""
         write_json(self.folder / LABELS, record)
+
+    def write_agents(self, figures: Sequence[AgentFigures]) -> None:
+        """What is known of the agents, where pools mix several."""
+        if figures:
+            write_lines(self.folder / AGENTS, map(asdict, figures))
 
     def noting(
         self, pools: Iterable[Pool], backbone: str | None = None, fitted: Container[Pool] = ()

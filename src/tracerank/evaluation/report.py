@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from tracerank.errors import UsageError
+from tracerank.evaluation.agent_table import agents_table
 from tracerank.evaluation.labels import labels_words
 from tracerank.evaluation.page import report_page
 from tracerank.evaluation.records import read_evaluation
@@ -77,6 +78,12 @@ def make_report(
     main, *others = report_tables(figures)
     labelled = f"Labels: {'; '.join(dict.fromkeys(words))}."
     main = replace(main, notes=(*main.notes, labelled, *filter(None, (fitted,))))
+    agents = [
+        replace(one, agent=one.agent if len(paths) == 1 else f"{each.folder.name}: {one.agent}")
+        for each in evaluations
+        for one in each.agents
+    ]
+    others += filter(None, [agents_table(agents)])
     title = f"{len(scores.questions):,} questions of {', '.join(path.name for path in paths)}"
     return Report(title, (main, *others), figures, labels, "; ".join(filter(None, (warning, fitted))) or None)
 

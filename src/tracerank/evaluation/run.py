@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from tracerank.errors import UsageError
+from tracerank.evaluation.agent_table import agents_record
 from tracerank.evaluation.escalation import EscalationResult, escalations
 from tracerank.evaluation.evaluate import evaluate
 from tracerank.evaluation.labels import Labelling
@@ -17,6 +18,7 @@ from tracerank.evaluation.tally import Tally
 from tracerank.pools.correctness import is_judged
 from tracerank.pools.pool import Pool
 from tracerank.pools.subsets import Split
+from tracerank.votes.agents import AgentTally
 from tracerank.votes.base import Method, OnFailure
 
 
@@ -50,6 +52,8 @@ class Summary:
     """K to questions with fewer rollouts."""
     tallies: dict[str, Tally] = field(default_factory=dict)
     """Method to what is known of its decisions."""
+    agents: AgentTally = field(default_factory=AgentTally)
+    """What is known of the agents, where pools mix several."""
 
     @property
     def has_failures(self) -> bool:
@@ -101,6 +105,7 @@ class Summary:
             "fitted_on": {"questions": self.fitted, "are_judged": self.include_fitted, "sentence": fitted},
             **({"escalation": [asdict(one) for one in self.escalations]} if self.escalations else {}),
             "rows": [asdict(row) for row in self.rows],
+            **agents_record(self.agents),
         }
 
     def refuse_nothing(self) -> None:
@@ -161,6 +166,7 @@ def run_evaluation(
                 summary.unjudged += 1
                 continue
             summary.short.update(k for k in ks if len(pool) < k)
+            summary.agents.add(pool)
             yield pool
 
     def add(record: Record) -> None:
@@ -190,6 +196,7 @@ def run_evaluation(
         summary.refuse_nothing()
         if target is not None:
             target.write_labels(labelling.record())
+            target.write_agents(summary.agents.figures())
             if labelling.failed:
                 target.leave_incomplete()
     return summary

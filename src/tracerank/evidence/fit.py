@@ -64,21 +64,46 @@ def labelled_table(pool: Pool, rollouts: Sequence[Rollout], lines: TextLines | N
 
 
 def fit_model(tables: Sequence[LabelledTable], *, is_monotone: bool = True) -> Logistic:
-    """The model of some tables; a monotone one keeps each weight to its feature's direction, else signs are free."""
-    weights = question_weights(tables)
-    mixed = [index for index, each in enumerate(tables) if 0 < each.right.sum() < len(each.right)]
-    if not mixed:
+    """The model of some tables; a monotone one keeps each weight to its feature's direction, else signs are free.
+
+    What only breaks ties is fitted behind the rest, on the largest meanings of each pool.
+    """
+    weights, found = question_weights(tables), np.zeros(len(COLUMNS))
+    bounds = [_BOUNDS[feature.direction if is_monotone else 0] for feature in FEATURES]
+    first = [index for index, feature in enumerate(FEATURES) if feature.overturns]
+    later = [index for index, feature in enumerate(FEATURES) if not feature.overturns]
+    values = [each.table.values.astype(np.float64) for each in tables]
+    right = [each.right for each in tables]
+    if not any(map(_is_mixed, right)):
         raise TrainingError("no pool has both right and wrong answers: there is nothing to learn a choice from")
-    taught = [tables[index] for index in mixed]
-    values = np.concatenate([each.table.values for each in taught]).astype(np.float64)
-    offsets = np.cumsum([0, *(len(each.right) for each in taught)]).astype(np.int64)
-    center, spread = values.mean(axis=0), values.std(axis=0)
-    scale = np.where(spread > 1e-6, spread, 1.0)
-    bounds: Bounds | None = [_BOUNDS[feature.direction] for feature in FEATURES] if is_monotone else None
-    right = np.concatenate([each.right for each in taught])
-    found = fit_choice((values - center) / scale, offsets, right, weights[mixed], L2, bounds) / scale
-    # Only differences within a pool matter, so the centre, which moves all rows alike, is left out.
+    found[first] = _fitted([rows[:, first] for rows in values], right, weights, [bounds[index] for index in first])
+    largest = [each.table.votes == each.table.votes.max() for each in tables]
+    tied = [np.column_stack([rows @ found, rows[:, later]])[top] for rows, top in zip(values, largest, strict=True)]
+    among = [each[top] for each, top in zip(right, largest, strict=True)]
+    if any(map(_is_mixed, among)):
+        found[later] = _fitted(tied, among, weights, [(1.0, 1.0), *(bounds[index] for index in later)])[1:]
     return Logistic(dict(zip(COLUMNS, found.tolist(), strict=True)))
+
+
+def _fitted(tables: Sequence[Floats], right: Sequence[Floats], weights: Floats, bounds: Bounds) -> Floats:
+    """Weights of the columns, from the tables that have both right and wrong rows."""
+    mixed = [index for index, each in enumerate(right) if _is_mixed(each)]
+    values = np.concatenate([tables[index] for index in mixed])
+    offsets = np.cumsum([0, *(len(right[index]) for index in mixed)]).astype(np.int64)
+    scale = np.where((spread := values.std(axis=0)) > 1e-6, spread, 1.0)
+    scaled: Bounds = [
+        (low and low * size, high and high * size) for (low, high), size in zip(bounds, scale.tolist(), strict=True)
+    ]
+    # Only differences within a pool matter, so the centre, which moves all rows alike, is left out.
+    rows = (values - values.mean(axis=0)) / scale
+    found: Floats = fit_choice(
+        rows, offsets, np.concatenate([right[index] for index in mixed]), weights[mixed], L2, scaled
+    )
+    return found / scale
+
+
+def _is_mixed(right: Floats) -> bool:
+    return bool(0 < right.sum() < len(right))
 
 
 def question_weights(tables: Iterable[LabelledTable]) -> Floats:

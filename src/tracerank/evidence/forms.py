@@ -5,11 +5,9 @@ no features.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import takewhile
 from typing import NamedTuple
 
 from tracerank.answers.asked import Asked
-from tracerank.answers.english import AUXILIARIES, BOUNDARIES, PREPOSITIONS, VERBS
 from tracerank.answers.exact import normalize_answer
 from tracerank.answers.meaning.blocks import MOST_ANSWERS
 from tracerank.answers.scripts import counted_words, has_unspaced
@@ -17,10 +15,8 @@ from tracerank.evidence.text import Line, content_words, words_held, words_of
 
 HEAD = 80
 """Characters of a text where its title stands."""
-_ENDS_PHRASE = AUXILIARIES | VERBS | PREPOSITIONS | BOUNDARIES | {"of", "for"}
 _WINDOW = 160
 """Characters on either side of the answer, about 25 words; in scripts whose characters stand apart, two for each."""
-_CLOSE = 50
 _MAX_OCCURRENCES = 3
 
 
@@ -68,40 +64,6 @@ def form_of(answer: str, group: int, rollouts: Sequence[int], asked: Asked) -> F
     size = counted_words(words) if not answer.isascii() and has_unspaced(answer) else len(words)
     line, content = f" {' '.join(words)} ", frozenset(content_words(words))
     return Form(answer, line, tuple(words), size, content, group, tuple(rollouts), is_polar)
-
-
-def asked_kind_of(words: Sequence[str]) -> str | None:
-    """The noun after what or which: "city" of "Which large city is …"."""
-    at = next((index for index, word in enumerate(words) if word in ("what", "which")), None)
-    if at is None:
-        return None
-    phrase = list(takewhile(lambda word: word not in _ENDS_PHRASE, words[at + 1 : at + 5]))
-    return phrase[-1] if phrase else None
-
-
-class Position(NamedTuple):
-    """How an answer stands in a text that holds it."""
-
-    window: float
-    """Share of the question's words in the window around it."""
-    close: float
-    """The same for a few words around it."""
-    is_kind: bool
-    """Whether the kind of thing that is asked for stands next to it."""
-
-
-def position_of(text: Line, needle: str, wanted: frozenset[str], kind: str | None) -> Position:
-    """How the needle, which stands in the text, stands there; ``wanted`` has no word of the needle."""
-    line = text.text
-    window = close = 0
-    is_kind = False
-    for at, end in _occurrences(line, needle):
-        is_all = at <= _WINDOW and len(line) <= end + _WINDOW and text.is_ascii  # all of a short text is around
-        window = max(window, len(wanted & (text.words if is_all else _around(line, at, end, _WINDOW))))
-        close = max(close, len(wanted & _around(line, at, end, _CLOSE)))
-        is_kind = is_kind or (kind is not None and f" {kind}" in line[max(0, at - _CLOSE) : end + _CLOSE])
-    total = len(wanted) or 1
-    return Position(window / total, close / total, is_kind)
 
 
 def windows(text: Line, needle: str) -> Iterator[set[str]]:

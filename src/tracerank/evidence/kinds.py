@@ -1,5 +1,7 @@
 """The kind of answer that is wanted: whether a form looks like what the question asks for.
 
+It breaks ties and shows yes and no where they were not asked for; against votes it is no argument (``table.py``).
+
 What kind of answer a question of this wording tends to have is estimated by a small log-linear model over cues of the
 question. Its weights were fitted on the train questions of public question sets (``python -m
 studies.shipped_weights.kinds``), on the wording of questions and the look of their answers alone. Cues are English;
@@ -9,14 +11,13 @@ other languages give none and no preference.
 import re
 from functools import cache, cached_property
 from pathlib import Path
-from typing import NamedTuple
 from zlib import crc32
 
 import numpy as np
 from numpy.typing import NDArray
 from safetensors.numpy import load_file
 
-from tracerank.answers.asked import Asked
+from tracerank.answers.asked import read_question
 from tracerank.answers.english import AUXILIARIES, MONTHS, ONES, QUESTION_WORDS, TENS
 from tracerank.answers.scripts import is_unspaced
 from tracerank.evidence.forms import Form
@@ -38,8 +39,6 @@ _MONTHS = frozenset((*MONTHS, "月", "월"))
 _YEAR_SIGNS = ("年", "년")
 _MAX_PHRASE = 8
 _LINKS = frozenset(("of", "and", "in", "on", "de", "for", "to", "&", "the", "a", "von", "van", "la"))
-_OR = re.compile(r"\bor\b", re.I)
-NAN = float("nan")
 
 
 def kind_of(form: Form, question: Line) -> str:
@@ -116,59 +115,30 @@ def kind_model() -> KindModel:
     return KindModel(arrays["cues"], arrays["weights"].astype(np.float32))
 
 
-class Fit(NamedTuple):
-    """How a form fits what is asked for, the columns of ``table.py``; NaN: the question does not arise."""
+class AnswerKinds:
+    """How forms fit the kind of answer that a question wants."""
 
-    fits_kind: float
-    misfit: float
-    kind_log_probability: float
-    kind_lift: float
-    is_polar: float
-    is_option: float
-    repeats_question: float
-
-
-class AnswerFits:
-    """How forms fit a question."""
-
-    def __init__(self, question: Line, asked: Asked, text: str) -> None:
-        """The question as a line, as it was read, and as it was written."""
-        self._question, self._asked = question, asked
-        self._has_options = " or " in question.text and bool(_OR.search(text))
+    def __init__(self, question: Line, text: str) -> None:
+        """The question as a line, and as it was written."""
+        self._question, self._asks_polar = question, asks_yes_or_no(text)
         model = kind_model()
-        known = model.log_probabilities(text)
-        self._log_probabilities, self._lifts = known.tolist(), (known - model.log_prior).tolist()
+        lifts = model.log_probabilities(text) - model.log_prior
+        self._lifts = (lifts - lifts.min()).tolist()
 
-    def of(self, form: Form) -> Fit:
-        has_options, question = self._has_options, self._question
-        kind = _INDEX_OF[kind_of(form, question)]
-        fits = _fits(self._asked, form, has_options)
-        is_named = has_options and not form.is_polar
-        is_new = has_options or form.is_polar
-        return Fit(
-            fits_kind=fits,
-            misfit=float(fits < 0),
-            kind_log_probability=self._log_probabilities[kind],
-            kind_lift=self._lifts[kind],
-            is_polar=float(form.is_polar),
-            is_option=float(form.line in question.text) if is_named else NAN,
-            repeats_question=NAN if is_new else len(form.content & question.words) / max(1, len(form.content)),
-        )
+    def is_misfit(self, form: Form) -> bool:
+        """Whether it is yes or no where that was not asked, or anything else where it was."""
+        return self._asks_polar is not None and self._asks_polar != form.is_polar
+
+    def lift(self, form: Form) -> float:
+        """By how much the question raises the log probability of its kind, above the kind that it raises least."""
+        lift: float = self._lifts[_INDEX_OF[kind_of(form, self._question)]]
+        return lift
 
 
-def _fits(asked: Asked, form: Form, has_options: bool) -> float:
-    """1 when the form is of the kind that is asked for, -1 when it is not, 0 when that is unknown."""
-    if asked.may_be_polar is None:
-        return 0.0
-    if form.is_polar:
-        return 1.0 if asked.may_be_polar and not has_options else -1.0
-    if asked.may_be_polar and not asked.wants:
-        return 0.0 if has_options else -1.0
-    is_number = any(word[0].isdigit() or word in _NUMBER_WORDS for word in form.words)
-    if asked.wants == "number":
-        return 1.0 if is_number else -1.0
-    if asked.wants == "date":
-        return 1.0 if is_number or any(word in _MONTHS for word in form.words) else -1.0
-    if asked.wants == "name":
-        return -1.0 if is_number and form.size == 1 else float(any(char.isupper() for char in form.answer))
-    return 0.0
+def asks_yes_or_no(question: str) -> bool | None:
+    """Whether only yes or no answers it; None: its wording does not say."""
+    words = question_words(question)
+    if words and words[0] in AUXILIARIES:
+        return "or" not in words
+    is_open = bool(words) and words[0] in QUESTION_WORDS
+    return False if is_open or read_question(question).may_be_polar is False else None

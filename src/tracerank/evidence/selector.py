@@ -1,7 +1,7 @@
 """The selector that ships: which meaning is right, by votes and evidence; then which of its wordings is returned.
 
-The first is a fitted model's matter (``table.py``), with one rule on top: few votes overturn many only with support
-that the many lack. The second is taste, and declared: ``form``. Neither depends on the order of the rollouts.
+The first is a fitted model's matter (``table.py``): it leaves a vote by meaning as it is unless evidence says
+otherwise. The second is taste, and declared: ``form``. Neither depends on the order of the rollouts.
 """
 
 from collections import Counter
@@ -18,12 +18,9 @@ from tracerank.errors import UsageError
 from tracerank.evidence.forms import Form, windows
 from tracerank.evidence.model import Floats, Logistic, softmax
 from tracerank.evidence.table import (
-    CHAINS,
     COLUMNS,
-    CROSS,
     FAMILIES,
     FEATURES,
-    SUPPORT,
     VERSION,
     EvidenceTable,
     PoolEvidence,
@@ -34,7 +31,7 @@ from tracerank.pools.documents import link_documents
 from tracerank.pools.pool import Pool
 from tracerank.pools.types import Retained, Rollout
 from tracerank.votes.answer_groups import MeaningGroups
-from tracerank.votes.base import Calibrator, Decision
+from tracerank.votes.base import Calibrator, Decision, with_note
 from tracerank.votes.explanation import SUPPORT as BY_SUPPORT
 from tracerank.votes.explanation import Explanation, ReadWeights, Reason, explain
 from tracerank.votes.folders import ABOUT, checked_description, read_description, write_description
@@ -44,18 +41,12 @@ from tracerank.votes.voting import ANSWERED, FORMS
 FORMAT = "tracerank-evidence/1"
 COMMONEST = "commonest"
 NO_ANSWERS = "every rollout abstains; the first is returned"
-FEW, MANY = 0.25, 0.6
-"""Shares of votes: below the first a meaning overturns one from the second on only with support of its own."""
+NO_EVIDENCE = "no evidence: the vote by meaning"
 MIN_GAIN = 0.05
 """Log odds; what moves the score by less is no reason."""
 HELD = 0.25
 """What a text that holds the answer weighs without any word of the question near it."""
-_SUPPORTING = tuple(
-    (index, feature.direction or 1)
-    for index, feature in enumerate(FEATURES)
-    if feature.family in (SUPPORT, CROSS, CHAINS) or feature.name in ("fits_kind", "misfit")
-)
-"""Columns that show support: evidence that holds the answer, and being what was asked for at all."""
+_OVERTURNING = np.array([feature.overturns for feature in FEATURES])
 
 
 class Choice(NamedTuple):
@@ -138,7 +129,9 @@ class EvidenceSelector(Selector):
         members = [kept[index] for index in table.rollouts[chosen.row]]
         winner = member_of(members, self.form, pool.question.text)
         group = tuple(sorted(member.sample_id for member in members))
-        decided = Decision(identity, winner.answer, winner.sample_id, scores, retained.dropped, group, note=table.note)
+        note = None if any(rollout.searches for rollout in kept) else NO_EVIDENCE
+        decided = Decision(identity, winner.answer, winner.sample_id, scores, retained.dropped, group)
+        decided = with_note(decided, note, table.note)
         return self.calibrated(pool, decided, (kept, table))
 
     def _reasons(self, table: EvidenceTable) -> tuple[Reason, ...]:
@@ -157,25 +150,12 @@ class EvidenceSelector(Selector):
 
 
 def choose(model: Logistic, table: EvidenceTable) -> Choice:
-    """The likeliest meaning, where few votes count against a clear majority only with support that it lacks.
-
-    The probabilities of all that few voted for, without such support, go to the majority, chosen or not, so that it
-    never loses by a further vote.
-    """
-    probabilities = softmax(model.scores(table.values, COLUMNS))
-    votes = table.votes.tolist()
-    total, top = sum(votes), votes.index(max(votes))
-    if votes[top] / total >= MANY:
-        weak = [row for row, own in enumerate(votes) if own / total < FEW and not _is_supported(table, row, top)]
-        probabilities[top] += probabilities[weak].sum()
-        probabilities[weak] = 0.0
+    """The likeliest meaning; what only breaks ties counts for none that another with more votes beats without it."""
+    without = model.scores(table.values * _OVERTURNING, COLUMNS)
+    has_more = table.votes > table.votes[:, None]
+    is_beaten = (has_more & (without >= without[:, None])).any(axis=1)
+    probabilities = softmax(np.where(is_beaten, without, model.scores(table.values, COLUMNS)))
     return Choice(probabilities, int(probabilities.argmax()))
-
-
-def _is_supported(table: EvidenceTable, row: int, rival: int) -> bool:
-    """Whether a meaning has any support that the rival lacks."""
-    own, other = table.values[row].tolist(), table.values[rival].tolist()
-    return any(sign * own[index] > sign * other[index] for index, sign in _SUPPORTING)
 
 
 def member_of(members: Sequence[Rollout], form: str, question: str) -> Rollout:

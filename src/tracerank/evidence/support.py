@@ -1,7 +1,8 @@
 """What rollouts searched for and saw, and how that supports an answer: where it stands, and what leads to it.
 
-Sets of texts are the bits of one integer, so that the texts of a rollout, or those with some words, are one operation.
-How answers are grouped is not known here.
+Everything is the best over texts, so that copies of a text, under whatever address or rank, count once. Sets of texts
+are the bits of one integer, so that the texts of a rollout, or those with some words, are one operation. How answers
+are grouped is not known here.
 """
 
 import math
@@ -9,12 +10,19 @@ from collections.abc import Iterable, Sequence
 from itertools import islice
 from typing import NamedTuple
 
-from tracerank.evidence.forms import Form, Position, asked_kind_of, near, position_of
-from tracerank.evidence.text import FUNCTION_WORDS, TextLines, subject_of, terms
+from tracerank.answers.english import QUESTION_WORDS
+from tracerank.answers.scripts import has_unspaced
+from tracerank.evidence.forms import Form, near
+from tracerank.evidence.text import FUNCTION_WORDS, Line, TextLines, subject_of, terms
 from tracerank.pools.types import Rollout
 
 MAX_TEXTS = 400
 """Distinct texts of a pool that are searched; further ones of a very long browsing pool are ignored."""
+ALL_TEXTS = -1
+"""The set of all texts, as bits."""
+ECHO, _RUN, _RUN_OF_CHARACTERS = 2 / 3, 3, 8
+"""Share of the question that a text repeats word for word, in runs of at least so many words, or characters where they
+are the words, from which it is an echo of the question: the runs say nothing about an answer beside them."""
 
 
 class Trail(NamedTuple):
@@ -22,40 +30,18 @@ class Trail(NamedTuple):
 
     queries: tuple[str, ...]
     """As they were asked, distinct."""
-    ranks: dict[int, int]
-    """Number of a text to its best rank; unranked evidence counts as first."""
     texts: int
     """A bit for each text that is searched."""
 
 
 class Support(NamedTuple):
-    """How the evidence supports a meaning; the columns of ``table.py``."""
-
-    best_rank: float
-    window: float
-    close: float
-    question_recall: float
-    all_texts: float
-    kind_stated: float
-
-
-class Chains(NamedTuple):
-    """How it follows in two steps, through what its rollouts searched for; the columns of ``table.py``."""
+    """How texts lead from the question to a meaning, also in two steps; the columns of ``table.py``."""
 
     bridge_near: float = 0.0
     chain_recall: float = 0.0
 
 
-_NO_CHAINS = Chains()
-
-
-class Finds(NamedTuple):
-    """Where one form was found."""
-
-    held: int
-    """The texts that hold it."""
-    positions: dict[int, Position]
-    """Text that holds it to how it stands there."""
+_NO_SUPPORT = Support()
 
 
 class Sources:
@@ -63,7 +49,6 @@ class Sources:
 
     def __init__(self, question: str, rollouts: Sequence[Rollout], lines: TextLines) -> None:
         self._lines, self._line = lines, lines.of(question)
-        self._kind = asked_kind_of(self._line.text.split())
         numbers: dict[str, int] = {}
         self._trails = [_trail(rollout, numbers) for rollout in rollouts]
         self.texts = [lines.of(text) for text in islice(numbers, MAX_TEXTS)]
@@ -79,7 +64,18 @@ class Sources:
         self.subject = frozenset(subject_of(question, self.texts))
         """The content words of the question."""
         self._holding: dict[str, int] = {}
-        self._levels = _levels(map(self._texts_with, self.subject))
+        self._blank_echoes()
+
+    def _blank_echoes(self) -> None:
+        """Takes the question out of texts that repeat it nearly whole."""
+        levels = _levels(map(self._texts_with, self.subject))
+        least = math.ceil(ECHO * len(self.subject))
+        echoes = levels[least - 1] if 0 < least <= len(levels) else 0
+        for number in _numbers_of(echoes):
+            blanked = without_echo(self.texts[number], self._line)
+            if blanked is not None:
+                self.texts[number] = blanked
+                self._holding.clear()
 
     def _texts_with(self, word: str) -> int:
         """The texts that hold a word."""
@@ -100,45 +96,25 @@ class Sources:
             texts |= self._trails[index].texts
         return texts
 
-    def found(self, form: Form) -> Finds:
-        """Where a form stands in the texts."""
-        line = form.line
-        wanted = frozenset([word for word in self.subject if f" {word} " not in line])
-        held, positions = 0, {}
+    def holding(self, form: Form) -> int:
+        """The texts that hold a form."""
+        held = 0
         # Few have its first word; where characters are words, sets hold other terms.
         for number in _numbers_of(self._texts_with(form.words[0]) | self._foreign):
-            text = self.texts[number]
-            if line in text.text:
+            if form.line in self.texts[number].text:
                 held |= 1 << number
-                positions[number] = position_of(text, line, wanted, self._kind)
-        return Finds(held, positions)
+        return held
 
-    def support(self, sought: Sequence[tuple[Form, Finds]], members: Sequence[int], own_texts: int) -> Support:
-        """How the texts of the members, and of all rollouts, support their forms."""
-        recall = _most(self._levels, own_texts) / len(self.subject) if self.subject else 0.0
-        held = 0
-        best_rank = window = close = 0.0
-        is_kind = False
-        for _, finds in sought:
-            held |= finds.held
-            for number, position in finds.positions.items():
-                is_kind |= position.is_kind
-                if own_texts >> number & 1:
-                    window, close = max(window, position.window), max(close, position.close)
-        if own := _numbers_of(held & own_texts):
-            ranks = [self._trails[index].ranks for index in members]
-            best_rank = 1 / min([known[number] for known in ranks for number in own if number in known])
-        return Support(best_rank, window, close, recall, math.log1p(held.bit_count()), float(is_kind))
-
-    def chains(self, sought: Sequence[tuple[Form, Finds]]) -> Chains:
-        """The best over the forms, their rollouts' queries and texts that hold them; more of any never lowers it."""
-        best = _NO_CHAINS
-        for form, finds in sought:
-            if finds.held and (found := self._chains(form, finds.held)) is not _NO_CHAINS:
-                best = Chains(*map(max, best, found))
+    def support(self, forms: Iterable[Form], texts: int = ALL_TEXTS) -> Support:
+        """The best over the forms, their rollouts' queries and those of some texts; more of any never lowers it."""
+        best = _NO_SUPPORT
+        for form in forms:
+            held = 0 if form.is_polar else self.holding(form) & texts  # texts hold no yes or no
+            if held and (found := self._support(form, held, texts)) is not _NO_SUPPORT:
+                best = Support(*map(max, best, found))
         return best
 
-    def _chains(self, form: Form, holding: int) -> Chains:
+    def _support(self, form: Form, holding: int, texts: int) -> Support:
         """Of each text that holds the answer and each query, once: rollouts often do the same."""
         through: dict[tuple[int, str], int] = {}
         reading = 0
@@ -148,16 +124,16 @@ class Sources:
                 reading |= held
                 for number in _numbers_of(held):
                     for query in trail.queries:
-                        through[number, query] = through.get((number, query), 0) | trail.texts
+                        through[number, query] = through.get((number, query), 0) | trail.texts & texts
         if not reading:
-            return _NO_CHAINS
+            return _NO_SUPPORT
         own = frozenset(terms(form.words))
         asked = self.subject - own
         around = {number: near(self.texts[number], form.line) for number in _numbers_of(reading)}
         here = {number: asked & words for number, words in around.items()}
         recall = max(map(len, here.values()))
         bridge_near = 0.0
-        for (number, query), texts in through.items():
+        for (number, query), steps in through.items():
             # The words of a query that the question lacks, and those of them that stand around the answer.
             if (lacking := self._bridges.get(query)) is None:
                 lacking = self._bridges[query] = self._lines.of(query).words - FUNCTION_WORDS - self._line.words
@@ -168,9 +144,9 @@ class Sources:
             # Through a text that has all bridge words which stand there: the question's words here or there.
             if crossed and recall < len(asked):
                 for word in crossed:
-                    texts &= self._texts_with(word)
-                recall = max(recall, self._reached(texts, here[number], asked))
-        return Chains(bridge_near, recall / len(asked) if asked else 0.0)
+                    steps &= self._texts_with(word)
+                recall = max(recall, self._reached(steps, here[number], asked))
+        return Support(bridge_near, recall / len(asked) if asked else 0.0)
 
     def _reached(self, texts: int, here: frozenset[str], asked: frozenset[str]) -> int:
         """The most words of the question that stand around the answer or in one of some texts."""
@@ -179,9 +155,11 @@ class Sources:
         return len(here) + _most(_levels([self._texts_with(word) & texts for word in asked - here]), texts)
 
     def searched_by_others(self, forms: Iterable[Form], members: Sequence[int]) -> float:
-        """Whether rollouts with another answer than the members' searched for it."""
+        """Whether rollouts with another answer than the members' searched for it; nothing is said of yes and no."""
         for form in forms:
             line = form.line
+            if form.is_polar:
+                continue
             # One look at all of them: most answers are not searched for. A line break is in no line. A query that
             # repeats the question contains what the question names: that is no sign of anything.
             if line in self._all_queries and line not in self._line.text:
@@ -194,18 +172,38 @@ class Sources:
 def _trail(rollout: Rollout, numbers: dict[str, int]) -> Trail:
     """What a rollout did; texts that are new get the next numbers."""
     queries: dict[str, None] = {}
-    ranks: dict[int, int] = {}
     texts = 0
     for search in rollout.searches:
         if search.query:
             queries[search.query] = None
         for evidence in search.evidence:
             number = numbers.setdefault(evidence.text, len(numbers))
-            rank = evidence.rank or 1
-            ranks[number] = min(rank, ranks.get(number, rank))
             if number < MAX_TEXTS:
                 texts |= 1 << number
-    return Trail(tuple(queries), ranks, texts)
+    return Trail(tuple(queries), texts)
+
+
+def without_echo(text: Line, question: Line) -> Line | None:
+    """The text without its runs of the question's words; None: it does not repeat the question.
+
+    A statement shares most words with a question, too, but not those that ask.
+    """
+    words, asked = text.text.split(), question.text.split()
+    size = _RUN if question.is_ascii or not has_unspaced(question.text) else _RUN_OF_CHARACTERS
+    runs = _runs(asked, size)
+    at = next((index for index, word in enumerate(asked) if word in QUESTION_WORDS), None)
+    asking = set(runs) if at is None else set(runs[min(at, len(runs) - 1) :][:1])
+    known = set(runs)
+    found = [index for index, run in enumerate(_runs(words, size)) if run in known]
+    repeated = {tuple(words[index : index + size]) for index in found}
+    if not runs or not asking <= repeated or len(repeated) < ECHO * len(known):
+        return None
+    echoed = {index + step for index in found for step in range(size)}
+    return Line([word for index, word in enumerate(words) if index not in echoed])
+
+
+def _runs(words: Sequence[str], size: int) -> list[tuple[str, ...]]:
+    return [tuple(words[at : at + size]) for at in range(len(words) - size + 1)]
 
 
 def _numbers_of(texts: int) -> list[int]:

@@ -2,8 +2,9 @@
 
 Votes are counted; everything else is the best that *any* wording, rollout or text of the meaning shows. So a further
 vote that brings no new text moves the votes alone, and a further text that holds the answer can only help: with a
-monotone model neither ever lowers the meaning's probability. Words weigh the same in every pool, since weights by
-rarity would move with each text.
+monotone model neither ever lowers the meaning's probability. Against ``PROTECTED`` times its votes a meaning has only
+the texts that rollouts with other answers saw, too: one page that nobody else saw does not decide. Words weigh the same
+in every pool, since weights by rarity would move with each text.
 """
 
 import math
@@ -20,23 +21,21 @@ from tracerank.answers.equivalence import NO_GROUP
 from tracerank.answers.meaning.blocks import crowd_note
 from tracerank.answers.meaning.grouping import answer_core, group_by_meaning
 from tracerank.evidence.forms import Form, commonest, form_key, form_of, spelling
-from tracerank.evidence.kinds import AnswerFits, Fit
-from tracerank.evidence.support import Chains, Sources, Support
+from tracerank.evidence.kinds import AnswerKinds
+from tracerank.evidence.support import ALL_TEXTS, Sources
 from tracerank.evidence.text import TextLines
 from tracerank.pools.types import Rollout
 
-VERSION = 2
+VERSION = 3
 """Raised whenever a value changes its meaning: a fitted model is only valid for the version it was fitted on."""
 UP, DOWN = 1, -1
 """More of it may only raise, or only lower, the probability of being right in a monotone model; 0: either."""
-VOTES, SUPPORT, CROSS, CHAINS, SEARCHED, FIT = "votes", "support", "cross_support", "chains", "searched", "fit"
+VOTES, SUPPORT, SEARCHED, KIND = "votes", "support", "searched", "kind"
 FAMILIES = {
     VOTES: "how many rollouts agree in meaning",
-    SUPPORT: "how the evidence of its own rollouts holds the answer",
-    CROSS: "how the evidence of all rollouts holds it",
-    CHAINS: "how it follows from what its rollouts searched for",
+    SUPPORT: "how the evidence leads from the question to it",
     SEARCHED: "whether others took it for a step on the way",
-    FIT: "how well it is what was asked for",
+    KIND: "whether it is of the kind that was asked for",
 }
 """Families of features, which explanations sum up."""
 
@@ -48,46 +47,28 @@ class Feature(NamedTuple):
     family: str
     meaning: str
     direction: int
+    overturns: bool = True
+    """Whether it counts against more votes; else it only breaks ties between the largest meanings."""
 
 
-FEATURES: tuple[Feature, ...] = tuple(
-    Feature(name, family, meaning, direction)
-    for family, rows in {
-        VOTES: (
-            ("log_votes", "log of its votes", UP),
-            ("vote_share", "its votes over all votes", UP),
-        ),
-        SUPPORT: (
-            ("best_rank", "one over the best rank at which one of its rollouts saw a text that holds the answer", UP),
-            ("window", "best share of the question's words around the answer in own texts", UP),
-            ("close", "the same for the few words next to it", UP),
-            ("question_recall", "best share of the question's words in one own text", UP),
-        ),
-        CROSS: (
-            ("all_texts", "log of one plus the number of texts of the pool that hold it", UP),
-            ("kind_stated", "whether a text names the asked kind ('which city': city) by it", UP),
-        ),
-        CHAINS: (
-            ("bridge_near", "best share, around the answer, of the words of an own query that the question lacks", UP),
-            ("chain_recall", "best share of the question's words there, or in an own text that holds the first", UP),
-        ),
-        SEARCHED: (
-            ("searched_by_others", "whether rollouts with other answers searched for it, as a step on their way", 0),
-        ),
-        FIT: (
-            ("fits_kind", "1 when a wording is of the kind that is asked for, -1 when none can be, 0 unknown", UP),
-            ("misfit", "whether every wording is clearly not of the kind that is asked for", DOWN),
-            ("kind_log_probability", "best log probability of an answer of its kind, given the question's words", UP),
-            ("kind_lift", "the same less the log probability without a question", UP),
-            ("is_polar", "whether it is yes or no", 0),
-            ("is_option", "whether it is one of the options of an either-or question", 0),
-            ("repeats_question", "least share of its content words that stand in the question", DOWN),
-        ),
-    }.items()
-    for name, meaning, direction in rows
+FEATURES = (
+    Feature("log_votes", VOTES, "log of its votes", UP),
+    Feature("vote_share", VOTES, "its votes over all votes", UP),
+    Feature(
+        *("bridge_near", SUPPORT),
+        *("best share, around the answer in a text, of the words of an own query that the question lacks", UP),
+    ),
+    Feature(
+        *("chain_recall", SUPPORT),
+        *("best share of the question's words there, or in an own text that holds the first", UP),
+    ),
+    Feature("searched_by_others", SEARCHED, "whether rollouts with other answers searched for it", DOWN),
+    Feature("polar_misfit", KIND, "whether it is yes or no, or is not, against what was asked", DOWN),
+    Feature("kind_lift", KIND, "how much the question raises the log probability of its kind", UP, False),
 )
-COLUMNS = ("log_votes", "vote_share", *Support._fields, *Chains._fields, "searched_by_others", *Fit._fields)
-"""The names of ``FEATURES``, in their order."""
+COLUMNS = tuple(feature.name for feature in FEATURES)
+PROTECTED = 3
+"""A meaning with so many times the votes of another is not overturned by what that one's rollouts alone saw."""
 LIMIT = 32.0
 """Bound of any value: logs of counts stay below it, everything else far below."""
 _BRIEF = 8
@@ -142,7 +123,7 @@ class PoolEvidence:
         ]
         """The distinct answers without abstentions, in order of first appearance; of very many, the commonest."""
         self._note = crowd_note(len(by_key)) if len(keys) < len(by_key) else None
-        self._fits = AnswerFits(lines.of(question), asked, question)
+        self._kinds, self._size = AnswerKinds(lines.of(question), question), len(rollouts)
 
     def table(self, only: int | None = None) -> EvidenceTable:
         """One row for each meaning; with ``only``, zeros for all but the meaning of that rollout."""
@@ -156,24 +137,18 @@ class PoolEvidence:
         values = np.zeros((len(meanings), len(COLUMNS)), np.float32)
         for row, (forms, own) in enumerate(zip(meanings, members, strict=True)):
             if only is None or only in own:
-                values[row] = self._row(forms, own, sum(votes))
+                values[row] = self._row(forms, own, votes)
         values = np.minimum(np.maximum(values, -LIMIT), LIMIT)
         return EvidenceTable(values, np.array(votes, np.int64), tuple(members), self._note)
 
-    def _row(self, forms: Sequence[Form], own: Sequence[int], total: int) -> tuple[float, ...]:
-        sources = self.sources
-        sought = [(form, sources.found(form)) for form in forms if not form.is_polar]  # texts hold no yes or no
-        support = sources.support(sought, own, sources.seen_by(own))
-        searched = sources.searched_by_others(forms, own)
-        return math.log(len(own)), len(own) / total, *support, *sources.chains(sought), searched, *self._fit(forms)
-
-    def _fit(self, forms: Sequence[Form]) -> tuple[float, ...]:
-        """The best of its wordings; what is missing counts as 0."""
-        fits = [self._fits.of(form) for form in forms]
-        if len(fits) == 1:
-            return tuple(0.0 if value != value else value for value in fits[0])
-        known = [[value for value in column if value == value] or [0.0] for column in zip(*fits, strict=True)]
-        return Fit(*map(max, known))._replace(misfit=min(known[1]), repeats_question=min(known[-1]))
+    def _row(self, forms: Sequence[Form], own: Sequence[int], votes: Sequence[int]) -> tuple[float, ...]:
+        sources, texts = self.sources, ALL_TEXTS
+        if PROTECTED * len(own) <= max(votes):
+            texts = sources.seen_by(index for index in range(self._size) if index not in own)
+        support, searched = sources.support(forms, texts), sources.searched_by_others(forms, own)
+        is_misfit = all(map(self._kinds.is_misfit, forms))
+        lift = max(map(self._kinds.lift, forms))
+        return math.log(len(own)), len(own) / sum(votes), *support, searched, float(is_misfit), lift
 
 
 def _sought(answer: str, question: str) -> str:

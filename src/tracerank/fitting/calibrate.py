@@ -20,7 +20,7 @@ from tracerank.errors import UsageError
 from tracerank.evaluation.calibration import MEASURES, Reliability, reliability
 from tracerank.evaluation.labels import AUTO, Labelling
 from tracerank.evaluation.tables import Table, columns
-from tracerank.evidence.confidence import COLUMNS, Calibration, is_code, shipped_confidence, standing_in
+from tracerank.evidence.confidence import COLUMNS, Calibration, shipped_confidence, standing_in
 from tracerank.evidence.fit import BUDGETS, folds_of
 from tracerank.evidence.model import Bounds, Floats, Logistic, fit_logistic, sigmoid
 from tracerank.methods import EVIDENCE, load_selector
@@ -51,9 +51,6 @@ class Cases:
     """Those of a question add up to one."""
     questions: tuple[str, ...]
     """The key of each case's question."""
-    longest: int
-    """Words of the longest answer."""
-    has_code: bool
 
     def __len__(self) -> int:
         return len(self.right)
@@ -77,7 +74,7 @@ def subsets_of(pool: Pool, seed: int = 0) -> list[Pool]:
 
 def cases_of(decided: Iterable[tuple[Pool, Decision]]) -> Cases:
     """Decisions on labelled pools as cases; what cannot be judged is left out."""
-    questions, standings, known, right, answers = list[str](), list[Floats](), list[float](), list[bool](), [""]
+    questions, standings, known, right = list[str](), list[Floats](), list[float](), list[bool]()
     for pool, decision in decided:
         correct, standing = choice(pool, decision.sample_id).correct, standing_in(pool, decision)
         if correct is not None and standing is not None:
@@ -85,7 +82,6 @@ def cases_of(decided: Iterable[tuple[Pool, Decision]]) -> Cases:
             standings.append(np.array([standing[name] for name in COLUMNS]))
             known.append(np.nan if decision.confidence is None else decision.confidence)
             right.append(correct > 0.5)
-            answers.append(decision.answer or "")
     counts = Counter(questions)
     return Cases(
         np.array(standings, np.float64).reshape(len(right), len(COLUMNS)),
@@ -93,8 +89,6 @@ def cases_of(decided: Iterable[tuple[Pool, Decision]]) -> Cases:
         np.array(right, np.float64),
         np.array([1 / counts[name] for name in questions], np.float64),
         tuple(questions),
-        max(1, *(len(answer.split()) for answer in answers)),
-        any(map(is_code, answers)),
     )
 
 
@@ -181,7 +175,7 @@ def best_calibration(cases: Cases) -> Calibrated:
     made = None
     if chosen != AS_IT_IS:
         summary = {"form": chosen, "questions": count, "cases": len(cases), **figures[chosen].record()}
-        made = Calibration(FORMS[chosen](cases, start), cases.longest, cases.has_code, summary)
+        made = Calibration(FORMS[chosen](cases, start), summary)
     return Calibrated(chosen, made, figures, count, len(cases))
 
 

@@ -45,7 +45,7 @@ def fit(
     """
     labelling = labels if isinstance(labels, Labelling) else Labelling(labels)
     folder = Path(output)
-    _clear(folder, force)
+    clear_folder(folder, force)
     learned, left_out = labelled_pools(pools, labelling)
     on_step("reading evidence")
     validation = NestedValidation(learned, candidates_for(learned, seed), folds, seed, on_step)
@@ -109,7 +109,7 @@ def _held_out(validation: NestedValidation, winner: str, seed: int) -> Iterator[
         yield from ((pool, shipped.calibrate(pool, decision)) for pool, decision in decide_stream(selector, cut))
 
 
-def _clear(folder: Path, force: bool) -> None:
+def clear_folder(folder: Path, force: bool) -> None:
     """Remove what an interrupted fit has left, or by force a finished one; refuses any other contents."""
     if not folder.exists():
         return

@@ -83,7 +83,7 @@ def graph_statistics(pools: Iterable[Pool], recipe: GraphRecipe) -> GraphStatist
             counts[SAME_DOCUMENT].append(_count(document, rollout, kept))
             counts[BOTH].append(_count(list(zip(document, content, strict=True)), rollout, kept))
         for name, heard in collate([columns], recipe).neighbours.items():
-            edges[name] += int(heard.sizes[heard.of_target].sum())
+            edges[name] += int((heard.sizes if heard.of_target is None else heard.sizes[heard.of_target]).sum())
     pairs = {rule: sum(each.pairs for each in found) for rule, found in counts.items()}
     both = counts.pop(BOTH)
     return GraphStatistics(

@@ -13,7 +13,7 @@ from tracerank.readers.detect import AUTO
 from tracerank.readers.files.arrow import plain_row
 from tracerank.readers.files.records import RecordAt
 from tracerank.readers.grouping import Report
-from tracerank.votes.base import decide_stream, decision_line, with_evidence_note
+from tracerank.votes.base import decide_stream, decision_line
 from tracerank.votes.decision_table import DECISION, arrow_table
 
 SOURCE = "_source"
@@ -48,7 +48,7 @@ class DecidePools:
         pools = pools_of_placed(_records(rows), self.reader, report)
         first = pools if self.k is None else (pool.first(self.k) for pool in pools)
         decided = decide_stream(_loaded(self.method, self.options), first, lambda pool, reason: None)  # in the row
-        lines = (decision_line(pool, with_evidence_note(pool, decision), self.method) for pool, decision in decided)
+        lines = (decision_line(pool, decision, self.method) for pool, decision in decided)
         return arrow_table(pyarrow, lines, DECISION)
 
 

@@ -27,7 +27,7 @@ from tracerank.pools.pool import Pool
 from tracerank.readers.detect import AUTO, detect
 from tracerank.readers.one_pool import pool_of_rollouts
 from tracerank.serving.settings import MAX_ROLLOUTS
-from tracerank.votes.base import Decision, decision_to_record, with_evidence_note
+from tracerank.votes.base import Decision, decision_to_record
 from tracerank.votes.explanation import ExplainedRollout, Explanation, Reason
 
 EXPLAINED_TEXTS = 5
@@ -237,7 +237,7 @@ def pool_of(request: SelectRequest) -> tuple[Pool, list[str]]:
 
 def select_reply(pool: Pool, problems: list[str], decision: Decision) -> SelectReply:
     """The decision as a client gets it."""
-    return SelectReply(**decision_to_record(pool.question, with_evidence_note(pool, decision)), problems=problems)
+    return SelectReply(**decision_to_record(pool.question, decision), problems=problems)
 
 
 def explain_reply(pool: Pool, problems: list[str], explanation: Explanation) -> ExplainReply:

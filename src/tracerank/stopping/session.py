@@ -23,7 +23,7 @@ from tracerank.pools.types import Question, Retained, Rollout
 from tracerank.readers.base import Record
 from tracerank.readers.detect import AUTO
 from tracerank.stopping.rules import ExpectedGain, Rule, State, Verdict
-from tracerank.votes.base import Decision, Method, with_evidence_note
+from tracerank.votes.base import Decision, Method
 from tracerank.votes.escalation import Escalating
 from tracerank.votes.voting import ANSWERED
 
@@ -91,8 +91,7 @@ class Session:
 
     def decision(self) -> Decision:
         """What would be returned now."""
-        decision = self._decision if self._final is self._method else self._final.decide(self.pool)
-        return with_evidence_note(self.pool, decision)
+        return self._decision if self._final is self._method else self._final.decide(self.pool)
 
     def _update(self) -> None:
         """Decide again, and summarise how the meanings stand."""

@@ -31,8 +31,8 @@ class Neighbourhoods:
     """[neighbourhoods, 1]"""
     targets: Tensor
     """Nodes v with at least one neighbour, each once."""
-    of_target: Tensor
-    """The neighbourhood of each target."""
+    of_target: Tensor | None
+    """The neighbourhood of each target; None: each has its own, in order."""
     group: Tensor | None = None
     """Content links: the group that each neighbourhood is cut from …"""
     own_begins: Tensor | None = None
@@ -45,8 +45,8 @@ class Neighbourhoods:
         sums = functional.embedding_bag(self.nodes, states, self.begins, mode="sum")
         if self.group is not None and self.own_begins is not None:
             own = functional.embedding_bag(self.nodes, states, self.own_begins, mode="sum")
-            sums = take(sums, self.group) - own
-        return sums / self.sizes
+            sums = take(sums, self.group).sub_(own)
+        return sums.div_(self.sizes)
 
 
 def take(states: Tensor, rows: Tensor) -> Tensor:
@@ -163,11 +163,11 @@ def _from_edges(source: Longs, target: Longs) -> Neighbourhoods:
     """The neighbourhoods of directed edges; one that is named twice counts once."""
     target, source = _pairs(target, source)
     begins = _begins(target)
-    sizes, targets, of_target = _lengths(begins, len(target)), target[begins], np.arange(len(begins))
+    sizes, targets, of_target = _lengths(begins, len(target)), target[begins], None
     if len(begins) == len(target):  # Targets with the same single neighbour share it.
-        source, of_target = np.unique(source, return_inverse=True)
-        begins, sizes = np.arange(len(source)), np.ones_like(source)
-    return Neighbourhoods(*map(torch.as_tensor, (source, begins, sizes[:, None], targets, of_target)))
+        source, inverse = np.unique(source, return_inverse=True)
+        begins, sizes, of_target = np.arange(len(source)), np.ones_like(source), torch.as_tensor(inverse)
+    return Neighbourhoods(*map(torch.as_tensor, (source, begins, sizes[:, None], targets)), of_target)
 
 
 def _all_but_own(nodes: Longs, group: Longs, own: Longs) -> Neighbourhoods:

@@ -8,6 +8,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from tracerank.trace.batch import Batch, Context, take
+from tracerank.trace.product import linear
 from tracerank.trace.recipe import GraphRecipe, NetConfig, Relation, relations
 
 LOOKUP_ROWS = 256
@@ -28,7 +29,8 @@ class TypeEncoder(nn.Module):
     def forward(self, table: Tensor, rows: Tensor) -> Tensor:
         """States of some rows of a table of any float type."""
         looked_up = (table.index_select(0, some) for some in torch.split(rows.to(table.device), LOOKUP_ROWS))
-        parts = [self.project(vectors.to(self.project.weight)) for vectors in looked_up]
+        weight, bias = self.project.weight, self.project.bias
+        parts = [linear(vectors.to(weight), weight, bias) for vectors in looked_up]
         return functional.gelu(self.norm(torch.cat(parts)))
 
     def of_zero(self) -> Tensor:
@@ -89,8 +91,10 @@ class RelationLayer(nn.Module):
         message = (biases.new_ones(len(biases)) @ biases).repeat(len(states[kind]), 1)
         for relation, weight, _ in heard:
             neighbours = graph.neighbours[relation.name]
-            transformed = neighbours.means(states[relation.source]) @ weight
-            message.index_add_(0, neighbours.targets, take(transformed, neighbours.of_target))
+            transformed = linear(neighbours.means(states[relation.source]), weight.t())
+            if neighbours.of_target is not None:
+                transformed = take(transformed, neighbours.of_target)
+            message.index_add_(0, neighbours.targets, transformed)
         return message
 
 
@@ -144,8 +148,9 @@ class AttentionReadout(nn.Module):
     def forward(self, answers: Tensor, states: States, contexts: Sequence[Context]) -> Tensor:
         """[candidates, hidden]: answers, updated by what they read."""
         attended = self.attention_norm(answers + self._drop(self.output(self._read(answers, states, contexts))))
-        expanded = self._drop(functional.gelu(self.expand(attended)))
-        result: Tensor = self.output_norm(attended + self._drop(self.contract(expanded)))
+        expanded = self._drop(functional.gelu(linear(attended, self.expand.weight, self.expand.bias)))
+        contracted = linear(expanded, self.contract.weight, self.contract.bias)
+        result: Tensor = self.output_norm(attended + self._drop(contracted))
         return result
 
     def weights(

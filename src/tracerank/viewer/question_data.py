@@ -4,7 +4,7 @@ Each distinct text and document is held once and pointed to by number. Knows not
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -115,6 +115,15 @@ def list_entry(data: dict[str, Any]) -> dict[str, Any]:
     }
 
 
+def agent_counts(data: dict[str, Any]) -> Iterator[tuple[str, tuple[int, int, int, float]]]:
+    """Of each rollout whose agent is known: the agent, and 1 for it, for the selected answer, and for a label."""
+    chosen = data["selected"]["group"]
+    for one in data["rollouts"]:
+        if one["agent"]:
+            agrees, is_judged = one["group"] == chosen != NO_GROUP, one["label"] is not None
+            yield one["agent"], (1, int(agrees), int(is_judged), one["label"] or 0.0)
+
+
 def _cut(text: str | None) -> str | None:
     if text is None or len(text) <= LISTED_CHARACTERS:
         return text
@@ -189,6 +198,7 @@ def _rollout(
     by_place = {(seen.search, seen.place): seen for seen in shown.evidence}
     return {
         "sample": rollout.sample_id,
+        "agent": rollout.agent and _cut(rollout.agent),
         "answer": rollout.answer,
         "core": _core(pool.question.text, rollout.answer),
         "group": group,

@@ -108,20 +108,10 @@ ALIKE = "all scores are alike"
 _MAX_REASON = 200
 T = TypeVar("T")
 
-NO_EVIDENCE = "no evidence: only the answers were compared"
-"""Note of a decision among rollouts that show none."""
-
 
 def with_note(decision: Decision, *notes: str | None) -> Decision:
     """The decision, with further notes behind its own."""
     return replace(decision, note="; ".join(filter(None, (decision.note, *notes))) or None)
-
-
-def with_evidence_note(pool: Pool, decision: Decision) -> Decision:
-    """The decision, with a note where no rollout shows any evidence."""
-    if decision.answer is None or any(rollout.has_evidence for rollout in pool.rollouts):
-        return decision
-    return with_note(decision, NO_EVIDENCE)
 
 
 def decision_to_record(question: Question, decision: Decision) -> dict[str, Any]:

@@ -36,7 +36,7 @@ SHIPPED = "evidence"
 """The name of the folder that comes with the package."""
 TRACE = "trace"
 """The kind of a folder without a description of ours: its loader reports what is missing."""
-KINDS = (SHIPPED, TRACE, "vote")
+KINDS = (SHIPPED, TRACE, "vote", "agents")
 _HUB_NAME = re.compile(r"\w[\w.-]*/\w[\w.-]*(@[\w./-]+)?")
 _HUB_FILES = ("*.json", "*.safetensors", "README.md", FITTED_ON, f"*/{FITTED_ON}")
 

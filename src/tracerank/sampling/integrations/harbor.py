@@ -14,7 +14,7 @@ from tracerank.methods import load_method
 from tracerank.readers import read_pools
 from tracerank.readers.files.trial_folders import DECISIONS
 from tracerank.runs.atomic import write_lines
-from tracerank.votes.base import Method, decision_to_record, with_evidence_note
+from tracerank.votes.base import Method, decision_to_record
 from tracerank.votes.folders import SHIPPED
 
 _log = logging.getLogger(__name__)
@@ -42,7 +42,7 @@ class SelectionPlugin:
 def _write_decisions(folder: Path, method: Method) -> None:
     rows = []
     for pool in read_pools(folder, on_problem=lambda problem: _log.warning("%s", problem)):
-        decision = with_evidence_note(pool, method.decide(pool))
+        decision = method.decide(pool)
         chosen = next((one for one in pool.rollouts if one.sample_id == decision.sample_id), None)
         source = None if chosen is None else chosen.source
         trial = None if source is None else source.removeprefix(f"{folder}/").partition("/")[0]
