@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from tests.readers.formats.spellings import SPELLINGS, Back, turn
 from tests.readers.mutations import mutated
 from tests.readers.sample_records import SAMPLES
 from tests.shared_data import ROLLOUTS, needs_rollouts
@@ -64,10 +65,14 @@ def parse_alone(line: bytes, folder: Path) -> float:
     return time.process_time() - began
 
 
-@pytest.mark.parametrize("name", sorted(SAMPLES))
+RUN = (turn("I look.", ("c1", "search", {"query": "q"})), Back("c1", "found"), turn("Exact Answer: Paris"))
+RECORDS = {**SAMPLES, **{f"a run of {name}": spell(RUN) for name, spell in SPELLINGS.items()}}
+
+
+@pytest.mark.parametrize("name", sorted(RECORDS))
 def test_mutated_records_cost_neither_a_crash_nor_a_sibling(name: str, tmp_path: Path) -> None:
     chance = Random(name)
-    record = SAMPLES[name]
+    record = RECORDS[name]
     broken = [mutated(record, chance) for _ in range(60)]
     check([record], broken, tmp_path)
     for line in broken:
