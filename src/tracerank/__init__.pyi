@@ -6,7 +6,9 @@ from tracerank.answers.meaning.rightness import is_right as is_right
 from tracerank.deciding import decide as decide
 from tracerank.embedding.load import load_embedder as load_embedder
 from tracerank.errors import TraceRankError as TraceRankError
+from tracerank.evidence.confidence import set_level as set_level
 from tracerank.evidence.gaps import gaps as gaps
+from tracerank.evidence.level import estimate_level as estimate_level
 from tracerank.methods import MethodOptions as MethodOptions, load_method as load_method
 from tracerank.pools.canonical import write_pools as write_pools
 from tracerank.pools.pool import Pool as Pool

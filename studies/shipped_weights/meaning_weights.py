@@ -20,7 +20,7 @@ from tracerank.answers.meaning.asking import read_asking
 from tracerank.answers.meaning.pairs import FEATURES, PairWeights, pair_features
 from tracerank.answers.meaning.reading import read_answer
 
-THRESHOLD = 0.7
+THRESHOLD = 0.65
 RIDGE = 3.3
 """Penalty on the weights of standardised features."""
 STEPS = 30

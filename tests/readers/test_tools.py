@@ -9,7 +9,7 @@ import pytest
 from tracerank.errors import UsageError
 from tracerank.pools.types import Search
 from tracerank.readers import read_pools
-from tracerank.readers.files.field_map import with_map, with_questions, with_told
+from tracerank.readers.sources.field_map import with_map, with_questions, with_told
 from tracerank.readers.tools import TOOL_NAMES, ToolCall
 
 FOUND = "The Danube is the river that flows through Vienna. " * 6

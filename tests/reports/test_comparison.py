@@ -124,7 +124,7 @@ def test_the_digest_puts_contested_claims_first_and_escapes_markdown() -> None:
     )
     headings = [line for line in text.splitlines() if line.startswith("## ")]
     assert headings[:2] == ["## Contested", "## Not in this report"]
-    assert "contested: 12 May 1949 here, May 1942 in \\#2" in text
+    assert "contested: 12 May 1949 here, May 1942 in #2" in text
     assert not any(mark in text for mark in ("<b>", "]("))
 
 

@@ -59,7 +59,7 @@ def test_the_decision_is_that_of_the_same_pool() -> None:
     assert [one.answer for one in result.pool.rollouts] == [*ANSWERS]
     whole = tr.decide(QUESTION, [*ANSWERS])
     assert (result.answer, result.decision.sample_id, result.decision.group) == ("Venice", 0, whole.group)
-    assert result.confidence == pytest.approx(whole.confidence)
+    assert result.decision.rank_score == pytest.approx(whole.rank_score)
 
 
 class Counted(MajorityVote):

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from tracerank.answers.english import AUXILIARIES, QUESTION_WORDS
-from tracerank.answers.numbers import CURRENCIES, UNITS
 from tracerank.answers.scripts import is_unspaced
 from tracerank.answers.text_keys import fold, tokens_of
+from tracerank.answers.units import CURRENCIES, UNITS
 
 LONGEST_QUESTION = 10_000
 """Characters that are read of a question."""

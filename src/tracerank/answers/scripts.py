@@ -116,3 +116,32 @@ def counted_words(words: Sequence[str]) -> int:
     """How many words a reader would count, roughly."""
     characters = sum(_ANY.match(word) is not None for word in words)
     return len(words) - characters + -(-characters // CHARACTERS_A_WORD)
+
+
+MAX_SENTENCE = 120
+_LABELLED = lazy_pattern(r"\A(?:最终|正确)?(?:答案|回答|答|結論|结论|最終回答|答え|정답|답)\s?(?:是|为|為|は|:|：)?\s*")
+_COPULA = (
+    lazy_pattern(
+        r"\A(?:.*是)([^是]+?)(?:所|来)?(?:写|著|创作|創作|撰写|发明|發明|建造|导演|執導|执导|提出|发现)(?:作)?的\Z"
+    ),
+    lazy_pattern(r"\A.*(?:是|为|為|即|叫做|叫|位于|位於|建于|建於|生于|生於|来自|出生于)\s?(.+)\Z"),
+    lazy_pattern(
+        r"\A(?:.*(?:は|が|、))?\s?(.+?)(?:です|でした|である|であった|だった|だ|になります|となります|といいます)\Z"
+    ),
+    lazy_pattern(r"\A(?:.*(?:은|는|이|가) )(.+?)(?:입니다|이다|였습니다|이었습니다|이었다|이에요|예요)\Z"),
+)
+
+
+def unspaced_core(text: str) -> tuple[int, int] | None:
+    """Where a short sentence such as "作者是曹雪芹。" tells its answer; None for anything else."""
+    if len(text) > MAX_SENTENCE or not _ANY.search(text) or "\n" in text.strip():
+        return None
+    end = len(text.rstrip(' 。.！!*”」』"'))
+    start = len(text) - len(text.lstrip(' *“「『"'))
+    if label := _LABELLED.match(text[start:end]):
+        start += label.end()
+    is_labelled = bool(label)
+    for pattern in _COPULA:
+        if found := pattern.match(text[start:end]):
+            return start + found.start(1), start + found.end(1)
+    return (start, end) if is_labelled and start < end else None

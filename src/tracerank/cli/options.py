@@ -144,7 +144,7 @@ def _inputs(
     reader: str, fields: str | None, tools: str | None, answer_field: str | None, asked: Path | None, **given: Any
 ) -> Inputs:
     if any(one is not None for one in (fields, tools, answer_field, asked)):
-        from tracerank.readers.files.field_map import with_map, with_questions, with_told
+        from tracerank.readers.sources.field_map import with_map, with_questions, with_told
 
         reader = reader if fields is None else with_map(reader, fields)
         reader = with_told(reader, tools, answer_field)
@@ -240,6 +240,12 @@ _METHOD: dict[str, Decorator[Any]] = {
         "--form",
         ("commonest", "first", "shortest", "longest"),
         "Which wording of the chosen answer is returned.",
+    ),
+    "answers": choice(
+        "--answers",
+        ("auto", "short", "long"),
+        "Whether answers are reports, whose claims are compared, or facts; auto looks at their length.",
+        default="auto",
     ),
     "seed": seed_option("Seed of random choices."),
     "chat": option("--chat URL#MODEL", "Chat server, for --equality llm and methods that ask a model."),

@@ -4,7 +4,7 @@ Knows none of the spellings of the formats; which calls are research and what th
 ``calls/assembly.py``.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
@@ -16,9 +16,11 @@ from tracerank.pools.types import Question
 from tracerank.pools.urls import canonical_url
 from tracerank.readers.base import Parsed, Record, reject
 from tracerank.readers.calls.assembly import rollout_of, unread
+from tracerank.readers.chat_turns import Turns
 from tracerank.readers.events import Called, Event, Returned, Said
-from tracerank.readers.files.loose_json import decoded_value
-from tracerank.readers.files.record_fields import (
+from tracerank.readers.results import Result
+from tracerank.readers.sources.loose_json import decoded_value
+from tracerank.readers.sources.record_fields import (
     explicit_answer,
     final_text,
     label_of,
@@ -26,7 +28,6 @@ from tracerank.readers.files.record_fields import (
     sample_id_of,
     unasked_question,
 )
-from tracerank.readers.results import Result
 from tracerank.readers.tools import (
     ToolCall,
     ToolNames,
@@ -45,10 +46,6 @@ _MAX_SPANS = 20
 _NO_ANSWERS = frozenset(("[no prediction]", "[failed]", "server error", "no answer found.", "no valid answer found"))
 _OVER = frozenset(("TERMINATE", "APPROVE", "APPROVED"))
 """What agents say to each other when all is said."""
-_GREETING = 3
-"""Most words of one."""
-_MAX_EARLIER = 4
-"""Messages of a user that are kept as context."""
 _ANSWER_FIELDS = ("answer", "final_answer", "exact_answer", "short_answer", "response", "output", "result", "text")
 
 
@@ -71,7 +68,7 @@ class Dialogue:
     calls: tuple[ToolCall, ...] = ()
     """In the order in which they were made."""
     asked: str | None = None
-    """The last thing that the user asked before the first call, with what came before; without calls the first."""
+    """What the user asked before the work began."""
     final: str | None = None
     """The agent's last words, from which the answer is extracted; None: it never answered."""
     plans: frozenset[str] = frozenset()
@@ -91,7 +88,7 @@ class Assembly:
         self._waiting: dict[int, str] = {}  # calls that have not returned, with their clean names
         self._unpaired: list[Returned] = []  # returns without an id, since the last other event
         self._cited: dict[str, Result] = {}
-        self._asked: list[str] = []  # before the work began, each but the first after words of the agent
+        self._turns = Turns()
         self._final: str | None = None
         self._plans: set[str] = set()
         self._said: dict[str, str] = {}  # id of a message -> its longest text
@@ -107,17 +104,17 @@ class Assembly:
         if isinstance(event, Called):
             self._call(event)
         elif isinstance(event, Said):
+            self._turns.reply()
             self._say(event)
-        elif event.text.strip() and not self._calls and (not self._asked or self._final is not None):
-            self._asked.append(event.text)
+        elif not self._calls or self._turns.question is None:
+            self._turns.ask(event.text)
 
     def dialogue(self) -> Dialogue:
         """All that was said and done, each citation with the hosted call that showed its source."""
         self._pair()
         self.pairing.unreturned = sum(is_underway(name, {}) for name in self._waiting.values())
         calls = tuple(_with_citations(self._calls, self._cited))
-        asked = in_context(self._asked if calls else self._asked[:1])
-        return Dialogue(calls, asked or None, self._final, frozenset(self._plans), self.pairing)
+        return Dialogue(calls, self._turns.question, self._final, frozenset(self._plans), self.pairing)
 
     def _call(self, event: Called) -> None:
         given = event.arguments
@@ -228,12 +225,6 @@ def dialogue_of(events: Iterable[Event], names: ToolNames | None = None) -> Dial
     for event in events:
         assembly.add(event)
     return assembly.dialogue()
-
-
-def in_context(asked: Sequence[str]) -> str:
-    """The last thing that a user asked, behind what came before it; a greeting says nothing about a question."""
-    earlier = [text for text in asked[:-1] if len(text.split()) > _GREETING]
-    return "\n\n".join((*earlier[-_MAX_EARLIER:], *asked[-1:]))
 
 
 def parsed_dialogue(

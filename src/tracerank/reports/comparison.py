@@ -96,6 +96,8 @@ class Comparison:
     prompt: str
     chosen: int | None
     """Index of the report to return; None: there is none."""
+    text: str
+    """The chosen report as it was written; empty: there is none."""
     reports: tuple[ComparedReport, ...]
     claims: tuple[Claim, ...]
     """Of all reports, in their order."""
@@ -157,7 +159,7 @@ def compare_reports(prompt: str, reports: Sequence[str | Rollout | None] | Pool)
     A claim that stands in one report only is not thereby false, and runs of one model share errors.
     """
     rollouts = _rollouts(reports)
-    read = [read_report(rollout.answer or "") for rollout in rollouts]
+    read = [read_report("" if rollout.problem else rollout.answer or "") for rollout in rollouts]
     choice = choose(prompt, read)
     support = PoolSupport(prompt, read)
     claims: list[Claim] = []
@@ -173,8 +175,15 @@ def compare_reports(prompt: str, reports: Sequence[str | Rollout | None] | Pool)
                 if sources is None
                 else _claim(owner, sentence, statement, said, read, cites, sources.of(statement, weights, cites))
             )
+    text = "" if choice.index is None else read[choice.index].text
     return Comparison(
-        prompt, choice.index, _compared(rollouts, choice), tuple(claims), _lacks(claims, choice), _note(read, choice)
+        prompt,
+        choice.index,
+        text,
+        _compared(rollouts, choice),
+        tuple(claims),
+        _lacks(claims, choice),
+        _note(read, choice),
     )
 
 

@@ -18,7 +18,7 @@ from tracerank.answers.exact import normalize_text
 from tracerank.endpoints.chat import Usage
 from tracerank.errors import AgentError, MalformedRollout, ReadError, UsageError
 from tracerank.evidence.gaps import gaps
-from tracerank.methods import load_selector
+from tracerank.methods import EVIDENCE, fitted_method
 from tracerank.pools.pool import PAPER_K, Pool
 from tracerank.pools.types import Question, Rollout
 from tracerank.runs.atomic import whole_file
@@ -126,7 +126,7 @@ async def best_of(
     if parallel < 1:
         raise UsageError(f"parallel must be at least 1, got {parallel}")
     asked = question if isinstance(question, Question) else Question(normalize_text(question) or "request", question)
-    method = load_selector(selector) if isinstance(selector, str) else selector or load_selector()
+    method = fitted_method(selector or EVIDENCE) if isinstance(selector, str | None) else selector
     runs = _Collected(Session(asked, method, k, rule), log)
     await in_thread(runs.resume)
 

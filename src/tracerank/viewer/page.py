@@ -23,7 +23,7 @@ from tracerank.viewer.question_data import agent_counts, list_entry, question_da
 from tracerank.votes.base import Method, OnFailure
 from tracerank.votes.explanation import explain_stream
 
-STYLES = ("theme.css", "frame.css", "question.css", "lanes.css")
+STYLES = ("theme.css", "frame.css", "question.css", "reports.css", "lanes.css")
 SCRIPTS = (
     "elements.js",
     "data.js",
@@ -33,6 +33,7 @@ SCRIPTS = (
     "list.js",
     "overview.js",
     "answers.js",
+    "reports.js",
     "why.js",
     "missing.js",
     "matrix.js",

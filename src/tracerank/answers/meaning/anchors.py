@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from itertools import chain
 
 from tracerank.answers.meaning.comparing import Lexicon, asserted, conflict, core_likeness, linked
+from tracerank.answers.meaning.contradiction import agree
 from tracerank.answers.meaning.reading import AnswerReading
 from tracerank.answers.meaning.words import STOP
 
@@ -89,13 +90,13 @@ def asserts(reading: AnswerReading, anchor: AnswerReading, lexicon: Lexicon) -> 
 
 
 def _asserts(reading: AnswerReading, anchor: AnswerReading, lexicon: Lexicon) -> float:
-    if conflict(reading, anchor, lexicon.asking):
+    if conflict(reading, anchor, lexicon.asking, may_add=lexicon.may_add):
         return 0.0
     if reading.polarity and reading.polarity == anchor.polarity:
         return 1.0
     if reading.option >= 0 and reading.option == anchor.option:
         return 0.7 + 0.3 * min(1.0, reading.option_margin)
-    if reading.measure and anchor.measure:
+    if (reading.measure and anchor.measure) or agree(reading, anchor, lexicon.asking):
         return 0.9
     words = anchor.cores[0].words
     likes = ((core_likeness(core.words, words, lexicon), core.strength) for core in reading.cores)

@@ -11,8 +11,10 @@ from functools import lru_cache
 from tracerank.answers import asked
 from tracerank.answers.asked import LONGEST_QUESTION
 from tracerank.answers.english import AUXILIARIES
+from tracerank.answers.meaning.relations import Relation, read_relation
 from tracerank.answers.meaning.values import is_value, tokens
 from tracerank.answers.meaning.words import GENERIC, REGIONS, STOP, stem
+from tracerank.answers.value_scan import values_in
 
 POLAR, CHOICE, DATE, NUMBER, WHO, WHERE, OTHER = "polar", "choice", "date", "number", "who", "where", "other"
 _AUXILIARY = "|".join(sorted(AUXILIARIES))
@@ -29,6 +31,26 @@ _FULL_DATE = re.compile(
 )
 _TIMELY = ("when", "year", "date", "day", "month", "century", "decade")
 """What a question must have for one of the three patterns above to match: few do, and patterns take long to say no."""
+_WH_WORD = r"(?:who|whom|what|which|when|where|how)"
+_SEVERAL = re.compile(
+    rf"\b{_WH_WORD}\b[^?.;]*?,? (?:and|and also|as well as) (?:in |on |at |by |for )?{_WH_WORD}\b"
+    r"|\b(?:what|who|which) (?:are|were) (?:both )?the [\w-]+ and (?:the )?[\w-]+ (?:of|in)\b",
+    re.I,
+)
+_ASKS_FOR = (
+    r"\b(?:what|which|name the|title of|name of)\b(?: (?!is|was|are|were|did|does|do|has|had|of|in|on|by)[\w'-]+){0,3} "
+)
+_WORK = re.compile(
+    rf"{_ASKS_FOR}(?:film|movie|song|album|book|novel|series|show|play|game|opera|record|poem|musical|title|sequel)s?\b"
+    r"|\b(?:is|was) the (?:title|name) of (?:the|his|her|their|its) (?:[\w'-]+ ){0,2}"
+    r"(?:film|movie|song|album|book|novel|play|game|opera|poem)\b",
+    re.I,
+)
+_LEVEL = re.compile(rf"{_ASKS_FOR}(?:species|subspecies|breed|variety|cultivar|genus|dialect)\b", re.I)
+_TURNED = re.compile(r"\A(is|was|are|were) (.{2,80}?) (\w+er than|(?:more|less) \w+ than)", re.I)
+_VALUE_PART = re.compile(
+    r"\bwhen\b|\b(?:what|which) (?:year|date|day|month)\b|\bhow (?:many|much|old|long|far|tall)\b", re.I
+)
 _PLACE_WORDS = frozenset(
     ("city", "town", "place", "birthplace", "county", "located", "village", "state", "country", "born")
 )
@@ -52,6 +74,10 @@ class Asking:
     idle: frozenset[str]
     """Words that say nothing new: its own, and those that never tell anything."""
     kind: str
+    telling: tuple[str, ...] = ()
+    """The words that tell something, in order."""
+    relation: Relation | None = None
+    """What a yes states: "Is A older than B?"."""
     options: tuple[tuple[str, ...], ...] = ()
     """The words of the two options of an either-or question; empty: it offers none."""
     wants_difference: bool = False
@@ -62,6 +88,16 @@ class Asking:
     """Whether a date without its day is less than what is asked."""
     regions: frozenset[str] = frozenset()
     """States and countries that it names."""
+    values: frozenset[tuple[str, str]] = frozenset()
+    """Kind and digits of the values that it names."""
+    several: bool = False
+    """Whether it asks for two things at once: "Who wrote it, and when?"."""
+    several_values: bool = False
+    """Whether one of them is a date or a number."""
+    wants_work: bool = False
+    """Whether it asks for the title of a film, a book, a game."""
+    wants_level: bool = False
+    """Whether it asks for a species, a breed or the like, of which a wider kind is no answer."""
 
     @property
     def may_conflict(self) -> bool:
@@ -107,12 +143,19 @@ def _read(question: str) -> Asking:
         words=words,
         idle=words | STOP,
         kind=kind,
+        telling=tuple(word for word in said if word in telling),
+        relation=read_relation(_TURNED.sub(r"\2 \1 \3", text.rstrip("?"))) if kind == POLAR else None,
         options=options,
         wants_difference=not {"different", "not", "neither", "only", "differ"}.isdisjoint(said),
         wants_place=kind == WHERE or not _PLACE_WORDS.isdisjoint(telling),
         wants_year=is_timely and bool(_YEAR.search(text)),
         wants_day=is_timely and bool(_FULL_DATE.search(text)),
         regions=regions_in(said),
+        values=frozenset((value.kind, value.shown) for value in values_in(text)),
+        several=(several := bool(_SEVERAL.search(text))),
+        several_values=several and bool(_VALUE_PART.search(text)),
+        wants_work=kind == OTHER and bool(_WORK.search(text)),
+        wants_level=kind == OTHER and bool(_LEVEL.search(text)),
     )
 
 

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 
 from tracerank.answers.lazy_patterns import lazy_pattern
 from tracerank.answers.meaning.asking import Asking
+from tracerank.answers.meaning.relations import read_relation
 from tracerank.answers.meaning.values import likeness, tokens
 from tracerank.answers.meaning.words import STOP
 
@@ -61,7 +62,28 @@ def polarity(stated: str, sentences: Sequence[str], asking: Asking) -> int:
             return -1
         if _POSITIVE.search(said):
             return -1 if asking.wants_difference and "same" in said else 1
-    return 1 if any(_BOTH.search(said) for said in sentences) and not asking.wants_difference else 0
+    if asking.wants_difference:
+        return 0
+    if any(_BOTH.search(said) for said in sentences):
+        return 1
+    return _restated(sentences[0], asking) if len(sentences) == 1 else 0
+
+
+def _restated(said: str, asking: Asking) -> int:
+    """Yes for a statement of what is asked, no for the comparison turned round."""
+    words = tokens(said)
+    held = sum(any(likeness(word, other) >= _RESTATED for other in words) for word in asking.telling)
+    if held < _MOSTLY * len(asking.telling):
+        return 0
+    stated = read_relation(said)
+    if stated and asking.relation and stated.name == asking.relation.name:
+        return 1 if not stated.first.isdisjoint(asking.relation.first) else -1
+    return 1
+
+
+_RESTATED = 0.8
+_MOSTLY = 0.75
+"""Share of a question's telling words that a statement must repeat to be a yes."""
 
 
 def chosen_option(clauses: Clauses, text: str, asking: Asking) -> tuple[int, float]:

@@ -7,10 +7,11 @@ from collections.abc import Container, Iterable, Mapping, Sequence, Set
 from itertools import combinations
 
 from tracerank.answers.meaning.asking import DATE, NUMBER, Asking
+from tracerank.answers.meaning.contradiction import agree, contradict
 from tracerank.answers.meaning.measures import measures_agree
 from tracerank.answers.meaning.reading import AnswerReading
 from tracerank.answers.meaning.values import agreeing_values, is_value, likeness
-from tracerank.answers.meaning.words import CHANGING, RANKS, STOP, keys
+from tracerank.answers.meaning.words import CHANGING, PARENTS, RANKS, STOP, keys
 
 _LIKE = 0.6
 """Share from which the shorter of two cores is taken to stand in the other."""
@@ -52,11 +53,13 @@ class Memory:
 class Lexicon:
     """What is known of the words of some answers to one question."""
 
-    __slots__ = ("_near", "_reach", "_weights", "asking", "memory")
+    __slots__ = ("_near", "_reach", "_weights", "asking", "may_add", "memory")
 
     def __init__(self, asking: Asking, words: Iterable[str], sought: Set[str], memory: Memory | None = None) -> None:
         """Of all words; only those that are sought will be asked for."""
         self.asking = asking
+        self.may_add = False
+        """Whether the first of two answers may list more than the second, a reference."""
         self._near: dict[str, dict[str, float]] = {}
         self._reach: dict[Words, frozenset[str]] = {}
         self._weights: dict[Words, tuple[tuple[float, ...], float]] = {}
@@ -92,18 +95,21 @@ class Lexicon:
         return found
 
 
-def _candidates(words: Iterable[str]) -> tuple[set[tuple[str, str]], bool]:
+def _candidates(words: Set[str]) -> tuple[set[tuple[str, str]], bool]:
     """Pairs of words that share what words which name the same share, and whether these are all such pairs."""
     first: dict[str, str] = {}
     shared: dict[str, list[str]] = {}
     letters: list[str] = []
     values: list[str] = []
     named: list[str] = []
+    ranked: list[tuple[str, str]] = []
     for word in words:
         if word[0] in "#@":
             values.append(word)
         elif len(word) == 1:
             letters.append(word)
+        elif word[0].isdigit() and (rank := f"#{word[:-2]}") in words:
+            ranked.append((rank, word))
         else:
             named.append(word)
             for key in keys(word):
@@ -113,6 +119,7 @@ def _candidates(words: Iterable[str]) -> tuple[set[tuple[str, str]], bool]:
     held_by = [held for held in shared.values() if len(held) <= _MOST_ALIKE]
     found = {(a, b) if a < b else (b, a) for held in held_by for a, b in combinations(held, 2)}
     found.update(agreeing_values(values))
+    found.update(ranked)
     if letters:
         singles = set(letters)
         found.update((word[0], word) for word in named if word[0] in singles)
@@ -225,21 +232,33 @@ def _is_changed(core: Words, words: Words, asking: Asking) -> bool:
     return bool(before) and all(word in CHANGING and word not in core and word not in asking.words for word in before)
 
 
-def conflict(a: AnswerReading, b: AnswerReading, asking: Asking) -> bool:
-    """What can never be one answer: yes and no, two options, other regions, other values."""
+def conflict(a: AnswerReading, b: AnswerReading, asking: Asking, *, may_add: bool = False) -> bool:
+    """What can never be one answer: yes and no, two options, other regions, other values, what they state."""
     if a.polarity * b.polarity < 0:
         return True
     if a.option >= 0 and b.option >= 0 and a.option != b.option:
         return True
-    if asking.wants_place and a.regions and b.regions and a.regions.isdisjoint(b.regions):
+    if asking.wants_place and are_elsewhere(a.regions, b.regions):
         return max(a.length, b.length) <= LONGEST_PLACED
     if a.measure and b.measure:
-        return not measures_agree(a.measure, b.measure)
+        return not measures_agree(a.measure, b.measure) or contradict(a, b, asking)
     if asking.kind in (DATE, NUMBER) and a.values and b.values:
         if asking.wants_day and a.is_bare and b.is_bare and _parts(a.values[0][0]) != _parts(b.values[0][0]):
             return True
-        return not any(likeness(x, y) for x in _foremost(a) for y in _foremost(b))
-    return False
+        if not any(likeness(x, y) for x in _foremost(a) for y in _foremost(b)) and not agree(a, b, asking):
+            return True
+    return contradict(a, b, asking, may_add=may_add)
+
+
+def are_elsewhere(a: Set[str], b: Set[str]) -> bool:
+    """Paris in Texas and Paris in France; Oregon may be told as the United States."""
+    x, y = a - b, b - a
+    return bool(x and y) and wider(x).isdisjoint(b) and wider(y).isdisjoint(a)
+
+
+def wider(regions: Set[str]) -> frozenset[str]:
+    """Each region's country, where it is a state."""
+    return frozenset(PARENTS.get(region, region) for region in regions)
 
 
 def _foremost(reading: AnswerReading) -> list[str]:
@@ -256,14 +275,14 @@ def pair_likeness(a: AnswerReading, b: AnswerReading, lexicon: Lexicon) -> float
 
 
 def _pair_likeness(a: AnswerReading, b: AnswerReading, lexicon: Lexicon) -> float:
-    if conflict(a, b, lexicon.asking):
+    if conflict(a, b, lexicon.asking, may_add=lexicon.may_add):
         return 0.0
     if a.polarity and a.polarity == b.polarity:
         return 1.0
     if a.option >= 0 and a.option == b.option:
         return 0.7 + 0.3 * min(1.0, a.option_margin, b.option_margin)
-    if a.measure and b.measure:
-        return 1.0  # no conflict: they agree
+    if (a.measure and b.measure) or agree(a, b, lexicon.asking):
+        return 1.0  # no conflict: measures agree
     return max(
         (
             core_likeness(x.words, y.words, lexicon) * min(x.strength, y.strength) ** 0.25

@@ -9,10 +9,11 @@ from itertools import combinations
 
 from tracerank.answers import english
 from tracerank.answers.meaning.asking import DATE, NUMBER, Asking
-from tracerank.answers.meaning.comparing import Lexicon, Words
+from tracerank.answers.meaning.comparing import Lexicon, Words, are_elsewhere
+from tracerank.answers.meaning.contradiction import agree
 from tracerank.answers.meaning.reading import AnswerReading
 from tracerank.answers.meaning.values import is_value, likeness, tokens
-from tracerank.answers.meaning.words import GENERIC, PARENTS, REGIONS, STOP
+from tracerank.answers.meaning.words import GENERIC, REGIONS, STOP
 
 _RANGE = re.compile(
     r"[0-9]{3,4}\s?(?:[-–—/]|to|until|till|through)\s?[0-9]{2,4}\b(?![-/])|\b(?:between|from)\b.{1,40}\b(?:and|to|until|till)\b",
@@ -42,32 +43,24 @@ def differs_in_detail(a: AnswerReading, b: AnswerReading, lexicon: Lexicon) -> b
 
 
 def _differs_in_detail(a: AnswerReading, b: AnswerReading, lexicon: Lexicon) -> bool:
-    if a.is_sentence or b.is_sentence or not (a.cores and b.cores):
+    if a.is_sentence or b.is_sentence or not (a.cores and b.cores) or agree(a, b, lexicon.asking):
         return False
-    if _values_differ(a, b, lexicon.asking) or are_elsewhere(a, b):
+    if _values_differ(a, b, lexicon.asking) or are_elsewhere(a.regions, b.regions):
         return True
     return _is_wider(a, b, lexicon) or _is_wider(b, a, lexicon)
-
-
-def are_elsewhere(a: AnswerReading, b: AnswerReading) -> bool:
-    """Paris in Texas and Paris in France; Oregon may be told as the United States."""
-    if not (a.regions and b.regions) or not a.regions.isdisjoint(b.regions):
-        return False
-    return _wider(a.regions).isdisjoint(b.regions) and _wider(b.regions).isdisjoint(a.regions)
 
 
 def strays(readings: Sequence[AnswerReading], others: Sequence[int]) -> list[int]:
     """Of the others, those that plain Paris is not: not the one that fewer answers place it in; of a tie, neither."""
     placed = [one for one in others if readings[one].regions]
-    votes = {one: sum(not are_elsewhere(readings[one], readings[other]) for other in placed) for one in placed}
+    votes = {
+        one: sum(not are_elsewhere(readings[one].regions, readings[other].regions) for other in placed)
+        for one in placed
+    }
     best = [one for one in placed if votes[one] == max(votes.values())]
-    if any(are_elsewhere(readings[a], readings[b]) for a, b in combinations(best, 2)):
+    if any(are_elsewhere(readings[a].regions, readings[b].regions) for a, b in combinations(best, 2)):
         return placed
-    return [one for one in placed if are_elsewhere(readings[one], readings[best[0]])] if best else []
-
-
-def _wider(regions: frozenset[str]) -> frozenset[str]:
-    return frozenset(PARENTS.get(region, region) for region in regions)
+    return [one for one in placed if are_elsewhere(readings[one].regions, readings[best[0]].regions)] if best else []
 
 
 def _values_differ(a: AnswerReading, b: AnswerReading, asking: Asking) -> bool:

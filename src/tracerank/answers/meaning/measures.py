@@ -8,8 +8,8 @@ import re
 from dataclasses import dataclass
 
 from tracerank.answers.lazy_patterns import lazy_pattern
-from tracerank.answers.numbers import UNITS
 from tracerank.answers.text_keys import fold
+from tracerank.answers.units import UNITS
 
 _LONGEST = 200
 """Characters; a measure further on in a text need not be its answer."""

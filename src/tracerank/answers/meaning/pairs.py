@@ -25,6 +25,7 @@ from tracerank.answers.meaning.comparing import (
     pair_likeness,
     read_lexicon,
 )
+from tracerank.answers.meaning.contradiction import shared_parts
 from tracerank.answers.meaning.granularity import differs_in_detail, strays
 from tracerank.answers.meaning.reading import AnswerReading
 from tracerank.answers.meaning.values import likeness
@@ -113,8 +114,7 @@ def pair_features(
     others = (_ordered(place, other) for place in long for other in range(len(readings)) if other != place)
     scored = sorted(akin.union(others))
     vetoed = _other_detail(akin, readings, lexicon)
-    if asking.may_conflict:
-        vetoed |= _vetoed(scored, readings, asking)
+    vetoed |= _vetoed(scored, readings, asking)
     likes = {
         pair: like
         for pair in akin
@@ -146,6 +146,7 @@ def akin_pairs(readings: Sequence[AnswerReading], lexicon: Lexicon) -> set[Pair]
             said.add(f"?{reading.polarity} {reading.option}")
         if reading.measure:
             said.add(f"?{reading.measure.base}")
+        said.update(shared_parts(reading, lexicon.asking))
         for key in said:
             places.setdefault(key, []).append(place)
     return {pair for listed in places.values() if len(listed) > 1 for pair in combinations(listed, 2)}

@@ -31,6 +31,7 @@ from tracerank.answers.meaning.spans import (
 )
 from tracerank.answers.meaning.values import is_value, tokens
 from tracerank.answers.meaning.words import STOP
+from tracerank.answers.scripts import unspaced_core
 from tracerank.answers.text_keys import remembering
 
 LONGEST = 6000
@@ -137,6 +138,8 @@ def read_answer(text: str, question: str) -> AnswerReading:
 
 def _read(text: str, question: str) -> AnswerReading:
     asking = read_asking(question)
+    if not text.isascii() and (told := unspaced_core(text)):
+        return _read_unspaced(text, asking, Span(*told))
     return _read_name(text, asking) or _read_text(text, asking)
 
 
@@ -188,6 +191,17 @@ def _read_name(text: str, asking: Asking) -> AnswerReading | None:
         measure=read_measure(text) if asking.kind == NUMBER else None,
         regions=regions_in(words) - asking.regions,
         core_span=cores[0].span,
+    )
+
+
+def _read_unspaced(text: str, asking: Asking, core: Span) -> AnswerReading:
+    """The reading of a short sentence of a script without spaces, by the part that answers."""
+    said = _read_text(text[slice(*core)], asking)
+    return said._replace(
+        text=text,
+        cores=(SpanCore(said.cores[0].words, 0.9, core),) if said.cores else (),
+        sentence=core,
+        core_span=core,
     )
 
 

@@ -16,6 +16,8 @@ from tracerank.answers.meaning.asking import read_asking
 from tracerank.answers.meaning.comparing import LONGEST_PLACED, pair_likeness, read_lexicon
 from tracerank.answers.meaning.reading import AnswerReading, read_answer
 from tracerank.answers.text_keys import comparable
+from tracerank.answers.value_scan import values_in
+from tracerank.answers.values import relation
 
 RIGHT = 0.55
 """Score from which an answer is right."""
@@ -39,10 +41,21 @@ def is_right(question: str, answer: str | None, references: Iterable[str]) -> bo
     """Whether an answer means what a reference says."""
     wanted = list(dict.fromkeys(references))
     if exact_match(answer, wanted):
-        return True
+        return not any(map(str.isdigit, answer or "")) or _has_its_values(answer or "", wanted)
     if answer is None or abstains(answer, question):
         return False
     return rightness(question, answer, wanted) >= RIGHT and not _hedges(question, answer, wanted)
+
+
+def _has_its_values(answer: str, references: Sequence[str]) -> bool:
+    """Whether an exact match is one with its signs and points: -5 is not 5, 1.5 not 15."""
+    equal = [one for one in references if exact_match(answer, [one])]
+    ours = values_in(answer)
+    return any(
+        len(ours) != len(theirs := values_in(one))
+        or all(relation(x, y) is not False for x, y in zip(ours, theirs, strict=True))
+        for one in equal
+    )
 
 
 def rightness(question: str, answer: str, references: Sequence[str]) -> float:
@@ -52,6 +65,7 @@ def rightness(question: str, answer: str, references: Sequence[str]) -> float:
     if asking.wants_place and _is_elsewhere(reading, readings):
         return 0.0
     lexicon = read_lexicon((reading, *readings), asking)
+    lexicon.may_add = True
     best = 0.0
     for wanted in readings:
         best = max(

@@ -12,8 +12,9 @@ from zlib import crc32
 
 from tracerank.answers.english import MONTHS
 from tracerank.answers.meaning.words import word_likeness
-from tracerank.answers.numbers import SCALES, SMALL_NUMBERS, SMALL_ORDINALS, TENS
+from tracerank.answers.numbers import SMALL_NUMBERS, SMALL_ORDINALS, TENS
 from tracerank.answers.text_keys import fold, remembering, without_accents
+from tracerank.answers.units import SCALES
 
 _TOKEN = re.compile(
     r"[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}(?![0-9])|[0-9]{1,2}[./][0-9]{1,2}[./][0-9]{4}(?![0-9])"
@@ -21,6 +22,14 @@ _TOKEN = re.compile(
     r"|(?:[a-z]\.){2,}|[^\W\d_]+(?:'[^\W\d_]+)*|[%$£€]",
 )
 _NOISE = re.compile(r"\[[0-9]{1,3}\]|【[^【】]{0,80}】|https?://\S+")
+_ROMANS = dict(
+    zip(
+        ["ii", "iii", "iv", "vi", "vii", "viii", "ix", "xi", "xii", "xiii", "xiv", "xvi", "xvii", "xviii"],
+        (*range(2, 5), *range(6, 10), *range(11, 15), *range(16, 19)),
+        strict=True,
+    )
+)
+"""Numerals that are no other word or initial."""
 _MONTHS = {name: number for number, name in enumerate(MONTHS, start=1)}
 _MONTHS |= {name[:3]: number for name, number in _MONTHS.items() if name != "may"} | {"sept": 9}
 _DAY = re.compile(r"([0-9]{1,2})(?:st|nd|rd|th)?")
@@ -35,7 +44,8 @@ _LONGEST_WORD = 250
 """Letters, or digits of a number: no float holds more, whatever multiplies them."""
 _FEW_DIGITS = 2
 _LONG_NAMES = {"united states of america": "usa", "united states": "usa", "united kingdom": "uk", "great britain": "uk"}
-_LONG_NAMES |= {"nyc": "new york city", "per cent": "percent"}
+_LONG_NAMES |= {"nyc": "new york city", "per cent": "percent", "wwii": "world war ii", "ww2": "world war ii"}
+_LONG_NAMES |= {"wwi": "world war i", "ww1": "world war i"}
 _LONG_NAME = re.compile(rf"\b(?:{'|'.join(_LONG_NAMES)})\b")
 _FIRST_OF_LONG = frozenset(name.split()[0] for name in _LONG_NAMES)
 _MERE_WORDS = re.compile(r"[A-Za-z ,;:?!\"()-]*")
@@ -44,7 +54,7 @@ _DECADES = {f"{word[:-1]}ies": value for word, value in TENS.items()}
 _DECADE = re.compile(r"'?([1-9]0)'?s")
 _SPELT = frozenset((*_NUMBER_WORDS, *_DECADES, *SMALL_ORDINALS, *_SMALL_SCALES, "dozen"))
 """Words that may begin a value without a digit."""
-_OPENING = _SPELT.union(_MONTHS, ("a", "an"))
+_OPENING = _SPELT.union(_MONTHS, _ROMANS, ("a", "an"))
 
 
 @remembering(16384, 300)  # clauses and cores of a pool's answers are the same spans again and again
@@ -52,20 +62,20 @@ def tokens(text: str) -> tuple[str, ...]:
     """Lower-case words without accents, and values."""
     if _MERE_WORDS.fullmatch(text) and len(text) <= _LONGEST_WORD:
         found = _WORD.findall(text.lower())
-        if _SPELT.isdisjoint(found) and _FIRST_OF_LONG.isdisjoint(found):
+        if _SPELT.isdisjoint(found) and _ROMANS.keys().isdisjoint(found) and _FIRST_OF_LONG.isdisjoint(found):
             return tuple(found)
     text = without_accents(fold(text))
     if "[" in text or "【" in text or "://" in text:
         text = _NOISE.sub(" ", text)
     text = text.lower()
-    if "united " in text or "great b" in text or "nyc" in text or "per c" in text:
+    if "united " in text or "great b" in text or "nyc" in text or "ww" in text or "per c" in text:
         text = _LONG_NAME.sub(lambda name: _LONG_NAMES[name[0]], text)
     found = _TOKEN.findall(text)
     if "'" in text or "." in text:
         found = [_bare(token) for token in found]
     if len(text) > _LONGEST_WORD and any(len(token) > _LONGEST_WORD for token in found):
         found = [token if len(token) <= _LONGEST_WORD else _digested(token) for token in found]
-    if _SPELT.isdisjoint(found) and not _HAS_DIGIT.search(text):
+    if _SPELT.isdisjoint(found) and _ROMANS.keys().isdisjoint(found) and not _HAS_DIGIT.search(text):
         return tuple(found)
     return tuple(_with_values(found))
 
@@ -86,7 +96,10 @@ def likeness(a: str, b: str) -> float:
         return 1.0
     is_a, is_b = a[0] in "#@", b[0] in "#@"
     if is_a or is_b:
-        return _values_agree(a, b) if is_a and is_b else 0.0
+        if is_a and is_b:
+            return _values_agree(a, b)
+        number, word = (a, b) if is_a else (b, a)
+        return 0.9 if word[0].isdigit() and _ORDINAL.fullmatch(word) and number == f"#{word[:-2]}" else 0.0
     return word_likeness(a, b)
 
 
@@ -211,6 +224,8 @@ def _number(found: list[str], place: int) -> tuple[str, int] | None:
     """A number or a year that begins here, and how many tokens it takes."""
     word = found[place]
     after = found[place + 1] if place + 1 < len(found) else ""
+    if word in _ROMANS:
+        return f"#{_ROMANS[word]}", 1
     if word in _DECADES:
         return f"19{_DECADES[word]}s", 1
     if decade := _DECADE.fullmatch(word):

@@ -79,6 +79,7 @@ philosopher philosophy|teacher teaching educator|photographer photography|physic
 filmmaker director|trader merchant|spine backbone|hotel hotels|bicycle bike|automobile car|saint st|mount mt|fort ft
 first 1st|second 2nd|center centre|theater theatre|harbor harbour|gray grey|colour color|corporation corp
 incorporated inc|limited ltd|company co|brothers bros|versus vs|professional pro
+junior jr younger|senior sr elder|bc bce|ad ce
 """
 _NICKNAMES = """
 alexander alex sandy|andrew andy|anthony tony|benjamin ben|catherine kate kathy cathy|charles charlie chuck
@@ -248,9 +249,13 @@ def word_likeness(a: str, b: str) -> float:
         return 0.6 if a[0] == b[0] else 0.0
     if a[:3] == b[:3] and (stem_a := stem(a)) == stem(b) and len(stem_a) > 2:
         return 0.95
-    if len(short) < 4 or len(long) > 40:
+    if len(short) < 4 or len(long) > 40 or _PARTED.search(f"{short} {long}"):
         return 0.0
     return _spelling_likeness(short, long)
+
+
+_PARTED = re.compile(r"\A(\w+)(?:a \1o|o \1a|[ai][td]e \1[ai][td]es?|ites? \1ates?|ides? \1ates?)\Z")
+"""Maria and Mario, sulfite and sulfate."""
 
 
 def _spelling_likeness(short: str, long: str) -> float:

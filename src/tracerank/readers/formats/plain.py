@@ -11,12 +11,12 @@ from typing import Any
 
 from tracerank.answers.text_keys import trimmed
 from tracerank.pools.types import BROWSING, Question, Rollout
-from tracerank.readers.assemble import Dialogue, in_context, parsed_dialogue
+from tracerank.readers.assemble import Dialogue, parsed_dialogue
 from tracerank.readers.base import Parsed, Record, reject
 from tracerank.readers.chat_roles import read_chat
-from tracerank.readers.files.containers import parts_of_pool
-from tracerank.readers.files.field_map import proposed_map
-from tracerank.readers.files.record_fields import (
+from tracerank.readers.chat_turns import Turns
+from tracerank.readers.sources.field_map import proposed_map
+from tracerank.readers.sources.record_fields import (
     ANSWER_TEXTS,
     REQUESTS,
     decoded,
@@ -28,6 +28,7 @@ from tracerank.readers.files.record_fields import (
     sample_id_of,
     stated_references,
 )
+from tracerank.readers.sources.unwrap import parts_of_pool
 from tracerank.readers.values import encodable, plain_text, said_of, text_of
 
 _ANSWER, _FINAL = "answer", "final_answer"
@@ -104,8 +105,13 @@ def _asked(request: object) -> str | None:
         body = body if isinstance(body, Mapping) else {}
         messages = body.get("messages", body.get("input"))
         if isinstance(messages, list):
-            users = [one for one in messages if isinstance(one, Mapping) and one.get("role") == "user"]
-            return in_context([text for one in users if (text := text_of(one.get("content"))).strip()]) or None
+            turns = Turns()
+            for message in messages:
+                if isinstance(message, Mapping) and message.get("role") == "user":
+                    turns.ask(text_of(message.get("content")))
+                else:
+                    turns.reply()
+            return turns.question
         return next(
             (text for name in ("prompt", "input", "query", "question") if (text := text_of(body.get(name)))), None
         )

@@ -183,6 +183,7 @@ function rowAnswers(entry) {
 }
 
 function rowVotes(entry) {
+  if (entry.votes === null) return element("span", { class: "row-votes", title: "Long answers, compared by their claims" }, "report");
   const title = `${entry.votes} of ${entry.rollouts} rollouts give this answer`;
   return element("span", { class: "row-votes", title }, `${entry.votes}/${entry.rollouts}`);
 }

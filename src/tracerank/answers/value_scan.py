@@ -1,0 +1,408 @@
+"""Finds the typed values of a text, whatever stands around them: one pass over its tokens."""
+
+import re
+from dataclasses import replace
+from functools import lru_cache
+
+from tracerank.answers.english import MONTHS, words
+from tracerank.answers.lazy_patterns import lazy_pattern
+from tracerank.answers.numbers import SMALL_NUMBERS, SMALL_ORDINALS, TENS
+from tracerank.answers.text_keys import fold, without_accents
+from tracerank.answers.units import BEFORE_NUMBERS, CURRENCIES, MEASURED, MONEY_SCALES, SCALES
+from tracerank.answers.values import DATE, NUMBER, NUMERAL, ORDINAL, SCORE, TIME, VERSION, Value
+
+MAX_TEXT = 2000
+"""Characters in which values are looked for."""
+_TOKEN = lazy_pattern(
+    r"(?P<iso>[0-9]{4}-[0-9]{1,2}-[0-9]{1,2})(?![0-9-])"
+    r"|(?P<numeric>[0-9]{1,2}[/.][0-9]{1,2}[/.][0-9]{4})(?![0-9.])"
+    r"|(?P<clock>[0-9]{1,2}[:.][0-9]{2})(?=\s?(?:[ap]\.?m\b|in the (?:morning|afternoon|evening)|o'clock))"
+    r"|(?P<time>(?:[01]?[0-9]|2[0-3]):[0-5][0-9])(?![0-9:])"
+    r"|(?P<feet>[0-9]{1,2}'\s?[0-9]{1,2}(?:\.[0-9])?)\s?(?:\"|''|in\b|inch)"
+    r"|(?P<grouped>(?<![0-9.,])[0-9]{1,3}(?:\.[0-9]{3}){2,})(?![.,]?[0-9])"
+    r"|(?P<version>(?<![a-z0-9])v?[0-9]+(?:\.[0-9]+){2,}|(?<![a-z0-9])v[0-9]+(?:\.[0-9]+)?)(?![0-9a-z])"
+    r"|(?P<span>(?<![0-9.,-])[0-9]{1,4}\s?(?:-|:| to )\s?[0-9]{1,4})(?![0-9]|[.,:-][0-9]|[a-z])"
+    r"|(?P<ordinal>[0-9]+(?:st|nd|rd|th))(?![a-z])"
+    r"|(?P<number>(?<![a-z0-9_/.])(?<![a-z0-9/]-)(?:(?:[0-9]{1,3}(?:,[0-9]{3})+|[0-9]+)(?:\.[0-9]+)?|\.[0-9]+)(?!/[a-z]{2}))"
+    r"(?=(?P<scale>k|m|b|bn|mn)\b|[^\W\d_]*)"
+    r"|(?P<war>\bww(?:i{1,2}|[12]))\b"
+    r"|(?P<word>(?:km|mi)/h|m/s|[a-z]+(?:'[a-z]+)?)|(?P<sign>[%$£€¥₹₩₽<>≤≥~+°-])",
+)
+_ROMAN = lazy_pattern(r"(?<![\w.'-])(?=[IVX])(X{0,2}(?:IX|IV|V?I{0,3}))(?=[\s,.;:)!?\"'*]|\Z)(?!\. [A-Z])")
+_BOUNDS = (
+    (
+        ">",
+        lazy_pattern(
+            r"(?:more than|greater than|older than|longer than|later than|over|above|at least|no less than"
+            r"|no fewer than|a minimum of|minimum of|upwards? of|exceeding|exceeded|in excess of|>=?|≥)"
+            r"(?: the age of| age| an estimated| about)?\s?\Z"
+        ),
+    ),
+    (
+        "<",
+        lazy_pattern(
+            r"(?:less than|fewer than|younger than|shorter than|earlier than|under|below|at most|up to"
+            r"|no more than|a maximum of|maximum of|not more than|<=?|≤)(?: the age of| age)?\s?\Z"
+        ),
+    ),
+    ("before", lazy_pattern(r"(?:before|prior to|by|no later than)\s\Z")),
+    ("after", lazy_pattern(r"after\s\Z")),
+)
+_NEGATIVE = lazy_pattern(r"(?:(?:\A|[\s(~])-|\bminus |\bnegative )\s?[$£€¥]?\Z")
+_BELOW = lazy_pattern(r"\s?(?:c\b|f\b|celsius|fahrenheit)?\s?below (?:zero|sea|freezing)")
+_PERIOD = lazy_pattern(
+    r"\s?(?:an?|per|each|every|/)\s?(hour|day|week|month|year)\b|\s?(hourly|daily|weekly|monthly|yearly|annual)"
+)
+_DOWN = frozenset(
+    words(
+        "fell fall falls decrease decreased decline declined drop dropped shrank shrunk loss lost lower down reduced "
+        "reduction cut decreasing falling dropping slumped plunged"
+    )
+)
+_UP = frozenset(
+    words(
+        "rose rise rises increase increased grew grow growth gain gained higher up raised jumped climbed "
+        "increasing rising growing improved"
+    )
+)
+_MONTHS = {name: number for number, name in enumerate(MONTHS, start=1)}
+_MONTHS |= {name[:3]: number for name, number in _MONTHS.items()} | {"sept": 9}
+_NUMBER_WORDS = SMALL_NUMBERS | TENS
+_MULTIPLES = {"hundred": 100, "thousand": 1000, "million": 10**6, "billion": 10**9, "trillion": 10**12, "dozen": 12}
+_QUICK = lazy_pattern(
+    r"[0-9]|[IVX]\b|ww|\b(?:" + "|".join((*_NUMBER_WORDS, *SMALL_ORDINALS, *_MULTIPLES, "half")) + r")\b", re.I
+)
+_COMPOUND = frozenset(("second", "metre", "gram"))
+_BETWEEN = lazy_pattern(r",?\s(?:and\s)?")
+_MAX_DIGITS = 40
+"""Characters of a token; what is longer is no value."""
+_MIN_YEAR, _MAX_YEAR = 1000, 2100
+_UNIT_STARTS = frozenset(name.split()[0] for name in MEASURED)
+
+
+def values_in(text: str) -> tuple[Value, ...]:
+    """The values of a text in order."""
+    return _values_in(text[:MAX_TEXT])
+
+
+@lru_cache(maxsize=8192)
+def _values_in(text: str) -> tuple[Value, ...]:
+    if not _QUICK.search(text):
+        return ()
+    cased = without_accents(fold(text))
+    return tuple(_Scan(cased).found())
+
+
+FILLING = frozenset(
+    words(
+        "least most fewer more less than no about approximately around roughly circa nearly almost minus plus "
+        "below above zero sea level people persons inhabitants residents exactly "
+        "half over under up maximum minimum place part per"
+    )
+).union(_UP, _DOWN, _NUMBER_WORDS, _MULTIPLES, _MONTHS, (word for name in MEASURED for word in name.split()))
+"""Words that may stand beside a value without saying anything else."""
+
+
+class _Scan:
+    """One pass over the tokens of a folded text."""
+
+    def __init__(self, cased: str) -> None:
+        self.cased, self.text = cased, cased.lower()
+        if len(self.text) != len(cased):
+            self.cased = self.text
+        self.tokens = list(_TOKEN.finditer(self.text))
+        said = {token[0] for token in self.tokens if token.lastgroup == "word"}
+        self.change = (1 if said & _UP else 0) - (1 if said & _DOWN else 0)
+
+    def found(self) -> list[Value]:
+        values: list[Value] = []
+        place = 0
+        while place < len(self.tokens):
+            value, used = self._at(place)
+            if value:
+                values.append(value)
+            place += used
+        taken = [(value.start, value.end) for value in values]
+        for roman in _ROMAN.finditer(self.cased):
+            if roman[1] and not any(start <= roman.start() < end for start, end in taken) and self._is_numeral(roman):
+                values.append(Value(NUMERAL, roman.start(), roman.end(), float(_roman_value(roman[1])), shown=roman[1]))
+        return self._together(sorted(values, key=lambda value: value.start))
+
+    def _together(self, values: list[Value]) -> list[Value]:
+        """2 minutes and 28 seconds as one value."""
+        joined: list[Value] = []
+        for value in values:
+            last = joined[-1] if joined else None
+            if (
+                last
+                and last.kind == value.kind == NUMBER
+                and last.unit == value.unit != ""
+                and last.unit in _COMPOUND
+                and abs(value.number * last.count) < abs(last.number * value.count)
+                and _BETWEEN.fullmatch(self.text[last.end : value.start])
+            ):
+                number = last.number + (value.number if last.number >= 0 else -value.number)
+                joined[-1] = replace(last, end=value.end, number=number, count=0.0, slack=value.slack)
+            else:
+                joined.append(value)
+        return joined
+
+    def _is_numeral(self, roman: re.Match[str]) -> bool:
+        """Of a name: not the pronoun, not an initial."""
+        before = self.cased[: roman.start()].rstrip(" (")
+        if not before or not before[-1].isalnum():
+            return False
+        return len(roman[1]) > 1 or (roman[1] != "I" and roman[1] != "X") or self._ends_a_name(roman)
+
+    def _ends_a_name(self, roman: re.Match[str]) -> bool:
+        word = self.cased[: roman.start()].rstrip(" (").rpartition(" ")[2]
+        after = self.cased[roman.end() :].lstrip()[:1]
+        return (
+            (word[:1].isupper() or self.cased[roman.start() - 1] == "(")
+            and self.cased[roman.end() - 1 : roman.end() + 1] != "I'"
+            and (not after or not after.isalpha() or after.islower())
+        )
+
+    def _word(self, place: int) -> str:
+        return self.tokens[place][0] if 0 <= place < len(self.tokens) else ""
+
+    def _at(self, place: int) -> tuple[Value | None, int]:
+        token = self.tokens[place]
+        kind, said, (start, end) = token.lastgroup, token[0], token.span()
+        if len(said) > _MAX_DIGITS:
+            return None, 1
+        if token["number"]:
+            kind = "number"
+        if kind == "grouped":
+            return self._number(place, float(said.replace(".", "")), 0.5, 1)
+        if kind == "war":
+            return Value(NUMERAL, start, end, 2.0 if said[2:] in ("ii", "2") else 1.0, shown=said), 1
+        if kind == "feet":
+            feet, inches = re.findall(r"[0-9.]+", said)
+            height = 0.3048 * int(feet) + 0.0254 * float(inches)
+            return Value(NUMBER, start, end, height, "metre", slack=0.0127, shown=said), 1
+        if kind == "word":
+            return self._worded(place)
+        if kind == "iso":
+            year, month, day = map(int, said.split("-"))
+            return self._date(year, month, day, start, end), 1
+        if kind == "numeric":
+            first, second, year = map(int, re.split("[/.]", said))
+            day, month = (second, first) if second > 12 else (first, second)
+            return self._date(year, month, day, start, end), 1
+        if kind in ("clock", "time"):
+            return self._time(token), 1
+        if kind == "version":
+            return Value(VERSION, start, end, parts=tuple(map(int, said.lstrip("v").split("."))), shown=said), 1
+        if kind == "span":
+            return self._span(token), 1
+        if kind == "ordinal":
+            return self._ordinal(int(re.sub(r"\D", "", said)), place, 1)
+        if kind == "number" and said:
+            return self._dated(place) or self._number(place, *_plain(said), 1)
+        return None, 1
+
+    def _time(self, token: re.Match[str]) -> Value:
+        hour, minute = map(int, re.split("[:.]", token[0]))
+        after = self.text[token.end() : token.end() + 16]
+        if re.match(r"\s?p\.?m|\s?in the (?:afternoon|evening)", after) and hour < 12:
+            hour += 12
+        if re.match(r"\s?a\.?m|\s?in the morning", after) and hour == 12:
+            hour = 0
+        return Value(TIME, *token.span(), number=60.0 * hour + minute, shown=token[0])
+
+    def _span(self, token: re.Match[str]) -> Value | None:
+        first, second = re.findall("[0-9]+", token[0])
+        if len(first) == 4 and len(second) in (2, 4) and first >= "1000":
+            second = first[: 4 - len(second)] + second
+        return Value(SCORE, *token.span(), parts=(int(first), int(second)), shown=token[0])
+
+    def _date(self, year: int, month: int, day: int, start: int, end: int) -> Value:
+        return Value(DATE, start, end, parts=(year, month, day), bound=self._bound(start), shown=self.text[start:end])
+
+    def _dated(self, place: int) -> tuple[Value, int] | None:
+        """A day with its month, or a year, that begins with a number."""
+        token = self.tokens[place]
+        number = token[0]
+        month = _MONTHS.get(self._word(place + 1)) or _MONTHS.get(
+            self._word(place + 2) if self._word(place + 1) == "of" else ""
+        )
+        if month and len(number) <= 2:
+            used = 2 + (self._word(place + 1) == "of")
+            return self._with_year(int(number), month, place, used)
+        is_year = number.isdigit() and _MIN_YEAR <= int(number) <= _MAX_YEAR and len(number) == 4
+        behind = self._word(place + 1)
+        if (
+            not is_year
+            or behind in _MULTIPLES
+            or behind in _UNIT_STARTS
+            or self._word(place - 1) in ("$", "£", "€", "¥")
+        ):
+            return self._before_christ(place)
+        return self._before_christ(place) or (self._date(int(number), 0, 0, *token.span()), 1)
+
+    def _before_christ(self, place: int) -> tuple[Value, int] | None:
+        token = self.tokens[place]
+        found = re.match(r"\s?(b\.?\s?c\.?(?:\s?e)?|bce|a\.?d\b|ce\b)", self.text[token.end() : token.end() + 6])
+        if not found or not token[0].isdigit():
+            return None
+        year = int(token[0]) * (-1 if found[1][0] == "b" else 1)
+        return self._date(year, 0, 0, token.start(), token.end() + found.end()), 2
+
+    def _with_year(self, day: int, month: int, place: int, used: int) -> tuple[Value, int]:
+        year = self._word(place + used)
+        has_year = year.isdigit() and len(year) in (3, 4)
+        last = place + used - (not has_year)
+        return self._date(
+            int(year) if has_year else 0, month, day, self.tokens[place].start(), self.tokens[last].end()
+        ), last - place + 1
+
+    def _ordinal(self, number: int, place: int, used: int) -> tuple[Value | None, int]:
+        skip = used + (self._word(place + used) == "day") + (self._word(place + used) == "of")
+        if month := _MONTHS.get(self._word(place + skip)):
+            return self._with_year(number, month, place, skip + 1)
+        start, end = self.tokens[place].start(), self.tokens[place + used - 1].end()
+        return Value(ORDINAL, start, end, float(number), shown=self.text[start:end]), used
+
+    def _worded(self, place: int) -> tuple[Value | None, int]:
+        word = self._word(place)
+        if word in _MONTHS and (found := self._month_first(place)):
+            return found
+        if word in SMALL_ORDINALS and word not in ("second",):
+            return self._ordinal(SMALL_ORDINALS[word], place, 1)
+        if word == "second" and self._word(place - 1) in ("the", "finished", "came", "place", "was"):
+            return self._ordinal(2, place, 1)
+        if word == "half" and self._word(place + 1) in ("a", "an"):
+            return self._spoken(place + 1, 0.5)
+        if word in _NUMBER_WORDS or (word in ("a", "an") and self._word(place + 1) in (*_MULTIPLES, "half")):
+            return self._spoken(place)
+        if word in ("a", "an") and self._word(place + 1) in _UNIT_STARTS and self._half_behind(place + 2):
+            return self._number(place, 1.0, 0.5, 1)
+        return None, 1
+
+    def _half_behind(self, place: int) -> bool:
+        return [self._word(place + step) for step in range(3)] == ["and", "a", "half"]
+
+    def _month_first(self, place: int) -> tuple[Value, int] | None:
+        month = _MONTHS[self._word(place)]
+        skip = 1 + (self._word(place + 1) == "the")
+        day = re.fullmatch(r"([0-9]{1,2})(?:st|nd|rd|th)?", self._word(place + skip))
+        if day:
+            return self._with_year(int(day[1]), month, place, skip + 1)
+        skip = 1 + (self._word(place + 1) == "of")
+        year = self._word(place + skip)
+        if year.isdigit() and len(year) == 4:
+            return self._date(
+                int(year), month, 0, self.tokens[place].start(), self.tokens[place + skip].end()
+            ), skip + 1
+        if self._word(place) == "may" and not self.cased[self.tokens[place].start()].isupper():
+            return None
+        return self._date(0, month, 0, *self.tokens[place].span()), 1
+
+    def _spoken(self, place: int, first: float = 1.0) -> tuple[Value | None, int]:
+        """Twenty-one, two hundred and five, one and a half million, half a million."""
+        total, current, at = 0.0, 0.0, place
+        while at < len(self.tokens):
+            word = self._word(at)
+            if word in _NUMBER_WORDS:
+                current += _NUMBER_WORDS[word]
+            elif word in ("a", "an") and at == place:
+                current = 0.5 if self._word(at + 1) == "half" else first
+                at += self._word(at + 1) == "half"
+            elif self._half_behind(at):
+                current += 0.5
+                at += 2
+            elif word in ("hundred", "dozen"):
+                current = (current or 1) * _MULTIPLES[word]
+            elif word in _MULTIPLES:
+                total, current = total + (current or 1) * _MULTIPLES[word], 0.0
+            elif not (
+                word == "-" or (word == "and" and total + current >= 100 and self._word(at + 1) in _NUMBER_WORDS)
+            ):
+                break
+            at += 1
+        if self._word(at) in SMALL_ORDINALS and current % 10 == 0 and SMALL_ORDINALS[self._word(at)] < 10:
+            return self._ordinal(int(total + current) + SMALL_ORDINALS[self._word(at)], place, at - place + 1)
+        return self._number(place, total + current, 0.5, at - place)
+
+    def _number(self, place: int, value: float, slack: float, used: int) -> tuple[Value | None, int]:
+        """The number with what stands before and behind it."""
+        first, at = self.tokens[place], place + used
+        start, shown = first.start(), first[0]
+        currency = CURRENCIES[self._word(place - 1)] if self._word(place - 1) in BEFORE_NUMBERS else ""
+        before = start - len(self._word(place - 1)) if currency else start
+        if scale := first["number"] and first["scale"]:
+            factor = MONEY_SCALES.get(scale, 0) if currency else {"bn": 10**9, "mn": 10**6, "k": 1000}.get(scale, 0)
+            if factor:
+                value, slack, at = value * factor, slack * factor, at + 1
+        while scale_word := SCALES.get(self._word(at)):
+            value, slack, at = value * scale_word, slack * scale_word, at + 1
+        if self._half_behind(at):
+            value, at = value + 0.5, at + 3
+        base, size, used_units = self._unit(at)
+        at += used_units
+        if size and self._half_behind(at):
+            value, slack, at = value + 0.5, 0.5, at + 3
+        if currency:
+            base, size = currency, 1.0
+        inches = self._inches(at) if base == "metre" else None
+        size = size or 1.0
+        count, value, slack = value, value * size, slack * size
+        if inches:
+            value, slack, at = value + inches * 0.0254, 0.0127, at + 2
+        end = self.tokens[at - 1].end()
+        if _NEGATIVE.search(self.text[max(0, before - 12) : start]) or _BELOW.match(self.text, end):
+            value = -value
+        period = _PERIOD.match(self.text, end)
+        return Value(
+            NUMBER,
+            start,
+            end,
+            value,
+            base,
+            count,
+            slack,
+            self._bound(before, 2),
+            max(-1, min(1, self.change)),
+            next(filter(None, period.groups()), "")[:3] if period else "",
+            shown=shown,
+        ), max(1, at - place)
+
+    def _unit(self, at: int) -> tuple[str, float, int]:
+        if self._word(at) == "-":
+            at += 1
+        if self._word(at) == "°":
+            letter = self._word(at + 1)
+            return ("degree", 1.0, 2) if letter in ("c", "f", "celsius", "fahrenheit") else ("degree", 1.0, 1)
+        if self._word(at) in ("degrees", "degree"):
+            return "degree", 1.0, 1
+        if self._word(at) not in _UNIT_STARTS:
+            return "", 0.0, 0
+        for count in (4, 3, 2, 1):
+            name = " ".join(self._word(at + step) for step in range(count))
+            if name in MEASURED:
+                return (*MEASURED[name], count)
+        return "", 0.0, 0
+
+    def _inches(self, at: int) -> float | None:
+        inch = self._word(at)
+        is_inch = inch.replace(".", "").isdigit() and self._word(at + 1) in ("in", "inch", "inches")
+        return float(inch) if is_inch else None
+
+    def _bound(self, start: int, count: int = 4) -> str:
+        before = self.text[max(0, start - 40) : start]
+        return next((name for name, pattern in _BOUNDS[:count] if pattern.search(before)), "")
+
+
+def _plain(digits: str) -> tuple[float, float]:
+    """The number and half of its last digit."""
+    whole = digits.replace(",", "")
+    if whole.count(".") > 1:
+        whole = whole.replace(".", "")
+    shown = len(whole.partition(".")[2])
+    return float(whole), 0.5 * 10.0**-shown
+
+
+def _roman_value(numeral: str) -> int:
+    values = [{"I": 1, "V": 5, "X": 10}[letter] for letter in numeral]
+    return sum(-value if value < max(values[at:]) else value for at, value in enumerate(values))
