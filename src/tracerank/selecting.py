@@ -71,7 +71,9 @@ class Selection:
         for pool, decision in decide_stream(method, pools, lambda pool, reason: None):  # the decision has the reason
             certainty = decision.certainty
             is_unsure = self.unsure is not None and (certainty is None or certainty < self.unsure)
-            yield replace(decision, missing=gaps(pool, decision)) if is_unsure else decision
+            # Of reports the claims say what is missing.
+            is_sought = is_unsure and decision.claims is None
+            yield replace(decision, missing=gaps(pool, decision)) if is_sought else decision
 
 
 def kept_decisions(lines: ResumableLines, pools: Iterator[Pool]) -> Iterator[tuple[Pool, Decision]]:

@@ -183,7 +183,7 @@ def compare_reports(prompt: str, reports: Sequence[str | Rollout | None] | Pool)
         _compared(rollouts, choice),
         tuple(claims),
         _lacks(claims, choice),
-        _note(read, choice),
+        _note(read, choice, claims),
     )
 
 
@@ -294,11 +294,13 @@ def _compared(rollouts: Sequence[Rollout], choice: Choice) -> tuple[ComparedRepo
     )
 
 
-def _note(read: Sequence[Report], choice: Choice) -> str:
+def _note(read: Sequence[Report], choice: Choice, claims: Sequence[Claim]) -> str:
     cut = [f"#{index}" for index, report in enumerate(read) if len(report.text) > MAX_CHARACTERS]
     notes = [NO_CONFIDENCE]
     if cut:
         notes.append(f"of {', '.join(cut)} only the first {MAX_CHARACTERS:,} characters are compared")
+    if len({claim.report for claim in claims}) > 1 and not any(claim.where or claim.contradictions for claim in claims):
+        notes.append("no claim stands in two reports: they may be in different languages, or about different things")
     if choice.index is not None and choice.flaw is not None:
         notes.append(f"no report is sound; of the chosen one: {choice.flaw}")
     return "; ".join(notes)

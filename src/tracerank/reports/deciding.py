@@ -10,7 +10,8 @@ from tracerank.errors import UsageError
 from tracerank.pools.pool import Pool
 from tracerank.reports.choice import STUB, STUB_WORDS, flaw_of
 from tracerank.reports.comparison import Comparison, compare_reports
-from tracerank.votes.base import Decision, Method, decide_stream
+from tracerank.reports.parts import asked_parts, disputes
+from tracerank.votes.base import Decision, Method, decide_stream, with_note
 from tracerank.votes.explanation import Explanation, explain_pool, explain_stream
 
 AUTO, SHORT, LONG = "auto", "short", "long"
@@ -80,7 +81,7 @@ class ByLength:
 
     def decide(self, pool: Pool) -> Decision:
         """The decision for one pool."""
-        return decide_reports(pool) if self.is_long(pool) else self.short.decide(pool)
+        return decide_reports(pool) if self.is_long(pool) else with_disputes(pool, self.short.decide(pool))
 
     def iter_decisions(self, pools: Iterable[Pool]) -> Iterator[Decision]:
         """Decisions in the order of the pools; the method for short answers gets each run of them as a stream."""
@@ -88,12 +89,25 @@ class ByLength:
             if are_long:
                 yield from map(decide_reports, run)
             else:
-                yield from (decision for _, decision in decide_stream(self.short, run))
+                yield from (with_disputes(*made) for made in decide_stream(self.short, run))
 
     def explain_stream(self, pools: Iterable[Pool]) -> Iterator[tuple[Pool, Explanation]]:
         """Each pool with its decision explained; reports are in no groups."""
         for are_long, run in groupby(pools, self.is_long):
-            yield from (map(_explained, run) if are_long else explain_stream(self.short, run))  # noqa: B031
+            if are_long:
+                yield from map(_explained, run)
+                continue
+            for pool, explanation in explain_stream(self.short, run):
+                yield pool, replace(explanation, decision=with_disputes(pool, explanation.decision))
+
+
+def with_disputes(pool: Pool, decision: Decision) -> Decision:
+    """The decision with a note which part of the question the answers dispute, where it asks for several."""
+    if not asked_parts(pool.question.text):
+        return decision
+    candidates = {one.sample_id: one.answer for one in pool.rollouts if one.answer and one.sample_id in decision.scores}
+    found = disputes(pool.question.text, candidates)
+    return with_note(decision, *map(str, found)) if found else decision
 
 
 def _explained(pool: Pool) -> tuple[Pool, Explanation]:

@@ -1,4 +1,4 @@
-"""Records of a format that nobody knows: calls, returns and words by their shape, read by ``calls/anything.py``.
+"""Records of a format that nobody knows: calls, returns and words by their shape, read by ``walk.py``.
 
 Asked last, and where another reader finds nothing in a record that holds calls. It never guesses in silence: a record
 whose question or answer cannot be told is a problem, and ``reading_of`` says how sure a reading is.
