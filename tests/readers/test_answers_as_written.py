@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from tests.readers.formats.test_dspy_history import outputs as dspy_outputs
 from tests.readers.sample_records import SAMPLES
-from tests.readers.telemetry import test_telemetry as telemetry
+from tests.readers.spans import test_spans as telemetry
 from tracerank.pools.atif_export import rollout_to_trajectory
 from tracerank.pools.canonical import rollout_to_record
 from tracerank.pools.pool import Pool

@@ -220,13 +220,15 @@ _SHORT_TITLE = 3
 
 _SHORT = "".join(rf"(?<!\b{word}\.)" for word in ("Dr", "Mr", "Ms", "Mrs", "St", "No", "Jr", "Sr", "vs"))
 _SENTENCE = lazy_pattern(
-    rf"(?:(?<=[\w\"')\]]{{2}}[.!?])|(?<=[.!?][\"')*]))\s+(?=[^\sa-z]){_SHORT}|(?<=[。！？।])\s*|(?:\s*\n\s*)+"
+    rf"(?:(?<=[\w\"')\]]{{2}}[.!?])|(?<=[.!?][\"')*]))\s+(?=[^\sa-z]){_SHORT}|(?<=[。！？।])\s*|(?<![^\S\n])[^\S\n]*+\n\s*+"
 )
 # "died at 71. I" numbers nothing.
 _MARK = lazy_pattern(r"(?:^|(?<=\s))(?:[-*•>]+|#+)\s+|(?:^|(?<=\n)|(?<=[.:;!?]\s))[0-9]{1,2}[.)]\s+")
 _EMPHASIS = lazy_pattern(r"\*\*|__|(?<!\w)[*_]|[*_](?!\w)")
 _QUOTED = lazy_pattern(r'"[^"]{1,200}"')
-_INSERTED = lazy_pattern(r"\s*[(\[](?:[^()\[\]]{1,200}[)\]](?=,?\s+\w)|(?:e\.g\.|i\.e\.)[^()\[\]]{1,200}[)\]])", re.I)
+_INSERTED = lazy_pattern(
+    r"(?<!\s)\s*+[(\[](?:[^()\[\]]{1,200}[)\]](?=,?\s+\w)|(?:e\.g\.|i\.e\.)[^()\[\]]{1,200}[)\]])", re.I
+)
 _BREAK = lazy_pattern(
     r"(?<=\S)(?:\s*;\s+|\s*:\s+|\s+-+\s+|\s*[(\[]|,\s+(?:and\s+)?(?:so|therefore|thus|hence|because|since|as"
     r"|which(?=\s+(?:means|makes|made|is\s+why|prevents|leaves)))\s+)",

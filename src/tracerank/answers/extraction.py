@@ -74,9 +74,9 @@ _LONGEST_BEHIND = 90
 _MOST_LAYERS = 8
 _OBJECT = re.compile(r"(?:```(?:json)?\s*)?(\{.*\})\s*(?:```)?", re.S | re.I)
 _ANSWER_FIELDS = ("answer", "final_answer", "exact_answer", "short_answer")
-_FENCE = re.compile(r"(`{3,}|~{3,})[^\n]*\n")
+_FENCE = re.compile(r"(`{3,}+|~{3,}+)[^\n]*+\n")
 _TOKENS_BEFORE = re.compile(r"\A(?:\s*<\|[a-z_]{1,30}\|>)+")
-_TOKEN_BEHIND = re.compile(r"\s*<\|[a-z_]{1,30}\|>\Z")
+_TOKEN_BEHIND = re.compile(r"(?<!\s)\s*+<\|[a-z_]{1,30}\|>\Z")
 
 
 def extract_answer(text: str) -> Extracted:

@@ -34,7 +34,7 @@ _BOUNDS = (
 )
 _SIGN = lazy_pattern(r"(?:-|minus\s+|negative\s+)(?=\S)")
 _LABEL = lazy_pattern(r"(?:number|no\.|nr\.|#|the year|year|a\.?d\.?(?= ))\s*(?=[0-9])")
-_COMMON_ERA = lazy_pattern(r"\s+(?:a\.?d\.?|c\.?e\.?)\Z")
+_COMMON_ERA = lazy_pattern(r"(?<!\s)\s++(?:a\.?d\.?|c\.?e\.?)\Z")
 _CURRENCY = lazy_pattern(rf"({'|'.join(map(re.escape, sorted(BEFORE_NUMBERS, key=len, reverse=True)))})\s?(?=[0-9.-])")
 _SCALE = lazy_pattern(rf"[\s-]?({'|'.join(SCALES)})\b")
 _MONEY_SCALE = lazy_pattern(rf"({'|'.join(MONEY_SCALES)})\b")

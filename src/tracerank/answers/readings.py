@@ -208,8 +208,8 @@ class Reading:
 _NO_READING = Reading(NOTHING)
 _PLACE_KEYS = frozenset(map(text_key, PLACES))
 _NOTE = lazy_pattern(
-    r"\n\s*[\[(*_-]*\s*(?:note|explanation|reason(?:ing)?|sources?|evidence|references?|justification|confidence)\b"
-    r"|\n\s*\n\s*[\[(]",
+    r"\n\s*+(?:[\[(*_-]++\s*+)?(?:note|explanation|reason(?:ing)?|sources?|evidence|references?|justification|confidence)\b"
+    r"|\n[^\S\n]*+\n\s*+[\[(]",
     re.I,
 )
 _SHORT_CORE = 120
@@ -218,7 +218,7 @@ _POLAR = lazy_pattern(r"(yes|yeah|yep|no|nope)\b(.*)", re.I | re.S)
 _NUMBERED = lazy_pattern(r"no\.\s?[0-9]", re.I)
 _POLAR_SUBJECTS = PRONOUNS - {"one", "who", "what"}
 _PARENTHESIS = lazy_pattern(r"([^()\[\]]{1,200}?)\s*[(\[]([^()\[\]]{1,200})[)\]]\.?")
-_LIST_BREAK = lazy_pattern(r"\s*(?:,\s*(?:and\s+)?|;\s*(?:and\s+)?|\s+and\s+|\s*&\s*)")
+_LIST_BREAK = lazy_pattern(r"(?:(?<!\s)\s++)?+(?:[,;]\s*+(?:and\s++)?|(?<=\s)and\s++|&\s*+)")
 _COUNTED = lazy_pattern(r"(?:[a-z]{2,} )?(?:[a-z]{3,}s|people|children|men|women)")
 _MEASURED = lazy_pattern(r"(?:in )?(?:long|wide|tall|high|deep|thick|away|length|width|height|depth)")
 _PREPOSITION = lazy_pattern(r"(?:in|at|on|from|by|to)\s+(?=\S)", re.I)

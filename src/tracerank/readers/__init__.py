@@ -1,7 +1,7 @@
 """ANY LOG -> ROLLOUT: transcript files of any known format to pools, recognised by content and streamed.
 
 Holds the entry points. The rooms, each built on those before it: `sources/` (bytes to records), `calls/` (tool calls to
-rollouts), `browser/` and `telemetry/` (two worlds of events), `formats/` (one module a format); `detect.py` lists the
+rollouts), `browser/` and `spans/` (two worlds of events), `formats/` (one module a format); `detect.py` lists the
 formats, `grouping.py` makes the pools. No module decides between answers, and none reads a label as text.
 """
 
@@ -32,7 +32,7 @@ from tracerank.readers.sources.joining import Joiner, Joining, ScatteredRollout
 from tracerank.readers.sources.json_lines import ReadLine, iter_values, read_one
 from tracerank.readers.sources.open import NOT_A_FILE, find_files
 from tracerank.readers.sources.stitch import runs_in
-from tracerank.readers.telemetry.reader import TelemetryReader
+from tracerank.readers.spans.reader import TelemetryReader
 from tracerank.readers.tools import TOOL_NAMES, ToolNames, using
 
 if TYPE_CHECKING:

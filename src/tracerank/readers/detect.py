@@ -20,7 +20,7 @@ _HOMES: Mapping[str, str] = MappingProxyType(
     {
         "canonical": "formats.canonical:CanonicalReader",
         "inspect": "formats.inspect_eval:InspectReader",
-        "telemetry": "telemetry.reader:TelemetryReader",
+        "telemetry": "spans.reader:TelemetryReader",
         "webqa": "formats.webqa:WebQAReader",
         "r1-searcher": "formats.r1_searcher:R1SearcherReader",
         "hotpot-agent": "formats.evaluation_runs:HotpotAgentReader",
@@ -78,7 +78,9 @@ READERS: Mapping[str, Reader] = _Readers()
 """All by name."""
 
 _BY_FILE = ("webqa", "browsing")
-"""Formats with marks of their own: a record with the fields of the one before, and these marks, is of the same."""
+"""Formats with marks of their own: a record with the fields of an earlier one, and these marks, is of the same."""
+_MAX_FIELDS = 64
+"""Sets of fields of a file that are remembered."""
 
 _KEYS_SHOWN = 12
 _JSON_STARTS = ("[", "{")
@@ -140,27 +142,21 @@ def assign_readers(records: Iterable[RecordAt]) -> Iterator[tuple[Reader, Record
 
 def _detected(records: Iterable[RecordAt]) -> Iterator[tuple[Reader | None, RecordAt]]:
     """Each record with the reader that recognises it; a pool in one record is taken apart first."""
-    before: Reader | None = None
-    fields: frozenset[str] = frozenset()
+    known: dict[frozenset[str], Reader] = {}
     own = READERS[CANONICAL]
     for item in records:
         if item.parsed is not None:
-            before = None
             yield own, item
             continue
-        record = item.value
-        if before is not None and record.keys() == fields and before.recognises(record):
-            reader: Reader | None = before
-        else:
+        record, fields = item.value, frozenset(item.value)
+        reader = known.get(fields)
+        if reader is None or not reader.recognises(record):
             reader = detect(record)
-            before, fields = (reader, frozenset(record)) if _is_by_file(reader) else (None, fields)
+            if reader is not None and reader.name in _BY_FILE and len(known) < _MAX_FIELDS:
+                known[fields] = reader
         parts = rollouts_in(item) if reader is None else None
         for part in (item,) if parts is None else parts:
             yield _of_dump(part, reader if parts is None else detect(part.value))
-
-
-def _is_by_file(reader: Reader | None) -> bool:
-    return reader is not None and reader.name in _BY_FILE
 
 
 def _is_general(reader: Reader | None) -> bool:

@@ -32,7 +32,7 @@ ID_FIELDS = ("id", "question_id", "qid", "_id", "query_id", "task_id", "example_
 REFERENCE_FIELDS = ("answers", "references", "golden_answers", "answer")
 _GZIP_MAGIC = b"\x1f\x8b"
 _HEAD_BYTES = 4096
-_NAMED_LINE = re.compile(r"\s*([^\s]{1,100})[ ]*\t[ ]*([^\t]*\S[^\t]*)")
+_NAMED_LINE = re.compile(r"\s*+(\S{1,100}+)[ ]*+\t[ ]*+(\S[^\t]*+)")
 """A line of a table without a header, as search tasks keep their topics: an id, a tab, the question."""
 
 OnProblem = Callable[[Problem], None]

@@ -17,13 +17,13 @@ STRICT_RANKS = (1, 2, 3)
 # Possessive, so that long runs of white space cost linear time.
 _MARKER = re.compile(r"Doc\s*+([0-9]{1,9})\s*+(?=\(Title:)")
 _LENIENT_MARKER = re.compile(r"Doc\s*+([0-9]{1,9})\s*+[:.]?\s*+(?=\(?\s*+Title\s*+:)")
-_CUT_MARKER = re.compile(r"[\r\n]\s*Doc\s*[0-9]{1,9}\s*(?:\(\s*(?:T(?:i(?:t(?:le?)?)?)?)?)?\s*\Z")
+_CUT_MARKER = re.compile(r"[\r\n]\s*+Doc\s*+[0-9]{1,9}\s*+(?:\(\s*+(?:T(?:i(?:t(?:le?)?)?)?)?\s*+)?+\Z")
 _CUT_MARKER_REACH = 40
 _EMPTY_CHUNKS = ("", "(", "(Title:", "Title:")
 _QUOTED_TITLE = re.compile(r'\(Title: ?"([^"]*(?:""[^"]*)*)"\)')
 _OPEN_TITLE = re.compile(r"Title\s*+:[ \t]*+([^\r\n]++)[\r\n]")
 _NOT_A_RESULT = re.compile(
-    r"\W*(?:no\b.{0,40}\b(?:results?|documents?|passages?|information|matches)\b|nothing (?:was )?found"
+    r"\W*+(?:no\b.{0,40}\b(?:results?|documents?|passages?|information|matches)\b|nothing (?:was )?found"
     r"|(?:search |retrieval |request |http |connection )*(?:error|failed|failure|timed? ?out)\b"
     r"|(?:none|null|n/?a)\W*$)",
     re.IGNORECASE,

@@ -45,12 +45,12 @@ _EMPTY_LABEL = re.compile(r"\s*(?:[A-Z][A-Za-z ]{1,30}: None\s*)?\Z")
 """A field that a library prints though there is nothing in it."""
 _SAID_BEHIND = re.compile(r"[*_]{0,2}(?::|[ \t][-–—])[*_]{0,2}[ \t]+(?=[^\n]*[.!?…][\"”')]?\Z)")
 """Between a title and a sentence in one line."""
-_TITLE_ADDRESS = re.compile(r"[ \t]*(?:[-|–][ \t]*)?[(<]?(https?://[^\s()<>]{1,2000})[)>]?\Z")
+_TITLE_ADDRESS = re.compile(r"(?<![ \t])[ \t]*+(?:[-|–][ \t]*)?[(<]?(https?://[^\s()<>]{1,2000})[)>]?\Z")
 _BOLD = re.compile(r"(?:[-*•] )?\*\*([^*\n]{1,150})\*\*:?[ \t]*")
 _BARE_ADDRESS = re.compile(rf"[ \t]*[(<\[]?{_ADDRESS}[)>\]]?[ \t]*\Z")
 _LINK = re.compile(rf"[ \t]*\[(?P<title>(?:[^\]\n]|\](?!\()){{1,300}}+)\]\({_ADDRESS}\)(?P<rest>[^\n]*)\Z")
-_BESIDE = re.compile(rf"[ \t]*(?P<title>[^\n]{{1,200}}?)[ \t]*[(<]{_ADDRESS}[)>](?P<rest>[^\n]*)\Z")
-_BEHIND = re.compile(rf"[ \t]*(?P<title>[^\n]{{1,200}}?)(?:[ \t]+[-–—|:]|,|:)[ \t]+{_ADDRESS}(?P<rest>)[ \t]*\Z")
+_BESIDE = re.compile(rf"[ \t]*+(?P<title>[^\n]{{1,200}}?)[ \t]*[(<]{_ADDRESS}[)>](?P<rest>[^\n]*)\Z")
+_BEHIND = re.compile(rf"[ \t]*+(?P<title>[^\n]{{1,200}}?)(?:[ \t]+[-–—|:]|,|:)[ \t]+{_ADDRESS}(?P<rest>)[ \t]*\Z")
 _BOTH = re.compile(
     rf"\(?title: ?\"?(?P<title>[^\n\"]{{1,200}}?)\"?, ?(?:url|source|link): ?{_ADDRESS}\)?:?(?P<rest>[^\n]*)\Z", re.I
 )

@@ -30,7 +30,7 @@ _NUMBER = re.compile(
     r"|\((?P<round>\d{1,3})\)(?=[ \n])|(?P<dashed>\d{1,3}) [-–—] |(?P<hash>#\d{1,3})(?=[ :.\n])"
     r"|[\[(<]?(?:search )?(?:document|doc|result|passage|source|snippet|chunk|page|article|web ?page|item|hit|rank"
     r"|match|entry|record|reference|no\.)"
-    r"[ \t]*[#\[]?[ \t]*(?P<named>\d{1,3})\b[\])>]?:?(?:\*\*|__)?)[:.) \t-]{0,8}",
+    r"[ \t]*+(?:[#\[][ \t]*+)?(?P<named>\d{1,3})\b[\])>]?:?(?:\*\*|__)?)[:.) \t-]{0,8}",
     re.I,
 )
 _LINK = re.compile(r"(?:\*\*)?\[[^\n]{1,300}\]\(")
@@ -51,9 +51,7 @@ _QUOTED = re.compile(r"[\"“«„]([^\"”»\n]{8,})[\"”»“][ \t]*(?:[-–�
 _ATTRIBUTION = re.compile(r"[ \t>]*(?:[-–—]+[ \t]*|(?=\[|\(?source\b|[^\n]{0,200}https?://))", re.I)
 _NOTE = re.compile(r"^[ \t]*(?:[-*][ \t])?\[\^?(\d{1,3})\][:.]?[ \t]+(?=\S)", re.M)
 _CITED = re.compile(r"\[\^?(\d{1,3})\]")
-_NOTES_HEADING = re.compile(
-    r"\n[ \t#*_]*(?:sources?|references?|citations?|footnotes?|notes?)[ \t*_]*:?[ \t*_-]*\Z", re.I
-)
+_NOTES_HEADING = re.compile(r"\n[ \t#*_]*+(?:source|reference|citation|footnote|note)s?[ \t*_]*+:?[ \t*_-]*+\Z", re.I)
 _MAX_CITED = 600
 
 Part = str | Mapping[str, str]

@@ -30,7 +30,7 @@ _MAX_NAME = 200
 _GLUED_JSON = re.compile(r"(?<=[a-z0-9])json\Z")
 _SEPARATORS = re.compile(r"[\s-]+")
 _HUMP = re.compile(r"(?<=[a-z0-9])[A-Z]")
-_LAST_PART = re.compile(r"[^.:/]*\Z")
+_LAST_PART = re.compile(r"(?<![^.:/])[^.:/]*+\Z")
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
 _ADDRESSED = ("http://", "https://", "www.")
 _KNOWN_ARGUMENTS = frozenset(

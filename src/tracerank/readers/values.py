@@ -73,7 +73,7 @@ def encodable(text: str) -> str:
 
 def whole_number(value: object) -> int | None:
     """An integer of at most 64 bits, given as a number or as its digits; None for anything else."""
-    if isinstance(value, bool):
+    if value is None or isinstance(value, bool):
         return None
     if isinstance(value, str) and len(value) <= 20:
         try:

@@ -78,7 +78,7 @@ CALL_KINDS = _words(
 )
 RETURN_KINDS = _words(
     "toolresult toolreturn functioncalloutput customtoolcalloutput toolresponse toolmessage functionresponse",
-    "functionexecutionresult retryprompt toolerror mcptoolresult tool",
+    "functionexecutionresult retryprompt toolerror mcptoolresult tool toolcallresponse servertoolcallresponse",
 )
 ERROR_KINDS = _words("retryprompt toolerror errortext errorjson executiondenied")
 ERROR_STATES = _words("error failed failure outputerror")

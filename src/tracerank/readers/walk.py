@@ -42,7 +42,7 @@ from tracerank.readers.vocabulary import plain_fields, plain_key
 
 _MAX_DEPTH = 14
 _CALLING = re.compile(r"\s*Calling tools:\s*(?=\[)")
-_OBSERVED = re.compile(r"\s*(?:Call id: (\S{1,200})\s*\n)?\s*Observation:\s*")
+_OBSERVED = re.compile(r"\s*+(?:Call id: (\S{1,200}+)\s*+)?+Observation:\s*+")
 _SURROUNDINGS = re.compile(r"\s*<(?:environment_context|user_instructions|system-reminder|permissions)\b")
 """What a harness tells the agent in the user's name."""
 _NEW_TASK = "New task:\n"

@@ -33,14 +33,14 @@ _CITATIONS = lazy_pattern(
 )
 _LINKS = lazy_pattern(r"!?\[([^\[\]\n]{1,300})\](\([^()\s]*\))?")
 _MARKS = lazy_pattern(
-    r"^[ \t]*(?:>[ \t]*)*(?:[-*•+–][ \t]+|\d{1,2}[.)][ \t]+)?|[*`|]+|(?<!\w)_+|_+(?!\w)|^[ \t]*[-=:| ]{3,}$", re.M
+    r"^[ \t]*(?:>[ \t]*)*(?:[-*•+–][ \t]+|\d{1,2}[.)][ \t]+)?|[*`|]+|(?<!\w)_+|_+(?!\w)|^[ \t]*+[-=:| ]{3,}$", re.M
 )
 _HEADING = lazy_pattern(r"[ \t]*(?:#{1,6}[ \t]+(.+)|(?:\*\*|__)([^*\n]{1,100}?):?(?:\*\*|__):?[ \t]*$)")
 _SOURCES = lazy_pattern(
     r"(?i)(?:\d+[.)] )?(?:references|sources|bibliography|works cited|citations|further reading)\W*"
 )
 _END = lazy_pattern(r"[.!?][\"'”’)\]]*(?=\s)|[。！？][\"'”’」』）)\]]*")
-_LAST_WORD = lazy_pattern(r"[\"'“(\[]*([^\s\"'“(\[]*)$")
+_LAST_WORD = lazy_pattern(r"(?<![\"'“(\[])[\"'“(\[]*+([^\s\"'“(\[]*)$")
 _INITIALS = lazy_pattern(r"[a-z]|(?:[a-z]\.)+[a-z]")
 _ABBREVIATIONS = frozenset(
     words(
@@ -129,6 +129,8 @@ def _of_bearable_length(plain: str, start: int, end: int) -> Iterator[Span]:
 def _trimmed(plain: str, start: int, end: int) -> Iterator[Span]:
     part = plain[start:end]
     bare = part.strip()
+    if not bare:
+        return
     if len(_WORD.findall(bare)) >= MIN_WORDS or _UNSPACED_RUN.search(bare):
         begin = start + len(part) - len(part.lstrip())
         yield Span(begin, begin + len(bare))

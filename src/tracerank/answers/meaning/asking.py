@@ -55,10 +55,10 @@ _PLACE_WORDS = frozenset(
     ("city", "town", "place", "birthplace", "county", "located", "village", "state", "country", "born")
 )
 _LISTED = re.compile(r"(?:[,:;-] ?|\bbetween |\bout of )([^,:;?]{2,80}?),? (?:or|and) ([^,:;?]{2,80})\Z")
-_NAMED = r"(?:[A-Z0-9\"'(][\w.'\")-]*|of|the|and|von|de|van|in|on|a)"
+_NAMED = r"(?:[A-Z0-9\"'(][\w.'\")-]*+|of|the|and|von|de|van|in|on|a)"
 _OFFERED = re.compile(
     rf"\b(?:[Ii]s|[Ww]as|[Aa]re|[Ww]ere|[Dd]id|Does|Do|Has|Had)(?: the| film"
-    rf"| movie)? ((?:[A-Z\"'][\w.'\"-]*|of|the|von|de|van)"
+    rf"| movie)? ((?:[A-Z\"'][\w.'\"-]*+|of|the|von|de|van)"
     rf" ?(?:{_NAMED} ?){{0,7}}) or ({_NAMED}(?: {_NAMED}){{0,7}})"
 )
 _REGION_ENDS = frozenset(name.split()[1] for name in REGIONS if name.count(" ") == 1)

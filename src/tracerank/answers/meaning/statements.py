@@ -114,7 +114,7 @@ _AFTER_ITEMS = lazy_pattern(
     r"|, (?:in|on|at|by) | [–—-] ",
     re.I,
 )
-_LINES = lazy_pattern(r"\s*\n[\s*•-]*")
+_LINES = lazy_pattern(r"(?<![^\S\n])[^\S\n]*+\n[\s*•-]*+")
 _VAGUE = frozenset(words("several some others other many his her their fellow various more etc"))
 MAX_ITEM_WORDS = 6
 
@@ -125,7 +125,7 @@ _SUFFIXES = {
 _NAME_WORD = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*\.?")
 _PARTICLES = frozenset(words("of de von van der den la le di da del the al el bin ibn st"))
 _IDENTIFIER = lazy_pattern(
-    r"(?<![\w./@-])(?:https?://(?:dx\.)?doi\.org/)?(?=[\w./:()-]*[0-9_(])[A-Za-z0-9_]+(?:[._/:-]+[A-Za-z0-9_]+)*"
+    r"(?<![\w./@-])(?:https?://(?:dx\.)?doi\.org/)?(?=[\w./:()-]*[0-9_(])[A-Za-z0-9_]++(?:[._/:-]++[A-Za-z0-9_]++)*"
     r"(?:\([\w ,]*\))?(?![\w@])"
 )
 _PLAIN_CODE = re.compile(

@@ -15,7 +15,7 @@ from tracerank.readers.values import cleaned, encodable
 _UNTAGGED = (WHOLE_TEXT, NOTHING)
 _NOT_IN_A_NAME = re.compile(r"[^a-z0-9_-]")
 _MAX_NAME = 64  # OpenAI's
-_MADE_UP = re.compile(r"\s*<tool_response>.*\Z", re.S)
+_MADE_UP = re.compile(r"(?<!\s)\s*+<tool_response>.*\Z", re.S)
 """A return that the model writes itself instead of waiting for it, as small ones do."""
 
 

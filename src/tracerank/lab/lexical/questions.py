@@ -22,7 +22,7 @@ _HEADS = {
 }
 _HEAD_REACH = 6
 _QUOTED = re.compile(r'(?<=["“])[^"”“]{2,80}(?=["”])')
-_OR = re.compile(r"\s+or\s+", re.IGNORECASE)
+_OR = re.compile(r"(?<!\s)\s++or\s+", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)

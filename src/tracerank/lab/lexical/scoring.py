@@ -26,7 +26,7 @@ SPAN_FEATURES = (
     *("first sentence", "position", "length"),
 )
 PASSAGE_FEATURES = ("names covered", "relation covered", "title share", "title asked")
-_QUALIFIER = re.compile(r"\s*\([^()]*\)\s*$")
+_QUALIFIER = re.compile(r"(?<!\s)\s*+\([^()]*\)\s*$")
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 

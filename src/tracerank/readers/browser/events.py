@@ -175,9 +175,9 @@ def _functions(message: Mapping[str, Any]) -> Iterator[tuple[Mapping[str, Any], 
             yield call, function if isinstance(function, dict) else call
 
 
-def _id(value: object) -> str | None:
-    if value is None:
-        return None
+def _id(value: Any) -> str | None:
+    if value is None or (type(value) is str and value[:1].isalpha()):
+        return value
     number = whole_number(value)
     return str(number) if number is not None else value or None if isinstance(value, str) else None
 

@@ -32,7 +32,7 @@ _MOST_CALLS = 16
 """Of one reply; a model that repeats itself writes hundreds."""
 # Only the environment writes these; behind them a model goes on with what it made up.
 _RETURN = re.compile(r"<tool_response>|<tool_result>|<information>|^[ \t*]*Observation[ \t*]*:", re.M | re.I)
-_OPENED = re.compile(r"(?:```\w{0,12}|[{\[\s])+\Z")
+_OPENED = re.compile(r"(?<![{\[\s])(?:```\w{0,12}|[{\[\s])++\Z")
 """What stands before a call and belongs to it."""
 
 
@@ -112,7 +112,7 @@ _ACTION_INPUT = re.compile(
 _AFTER_ACTION = re.compile(
     r"^[ \t>*#]{0,6}(?:Observation|Thought|(?:Next )?Action|Final Answer|Result)(?: \d{1,3})?[ \t*]{0,4}:", re.M | re.I
 )
-_BRACKETED = re.compile(r"([A-Za-z_][\w.-]{0,60})[ \t]*[\[(](.*?)[\])]?[ \t]*\Z")
+_BRACKETED = re.compile(r"([A-Za-z_][\w.-]{0,60})[ \t]*+[\[(](.*?)[\])]?\Z")
 _DONE = frozenset(("none", "finish", "final_answer", "answer", "submit", "n/a", "no_action", "stop"))
 """Actions with which agents say that they need no tool."""
 _BEFORE_PYTHON = r"^[ \t>*+\-`]{0,8}(\[)?(?:\w{1,40}[ \t]?=[ \t]?)?(?:await )?(?:print\()?"

@@ -43,11 +43,11 @@ _NOTHING_NEW = re.compile(
     r"|No helpful information found)"
 )
 """What Search-o1's environment says instead of a result."""
-_FINAL_INFORMATION = re.compile(r"\s*\*\*Final Information\*\*:?\s*")
+_FINAL_INFORMATION = re.compile(r"(?<!\s)\s*+\*\*Final Information\*\*:?\s*")
 _ASKED_LAST = re.compile(r"\bQuestion:[ \t]*\n?([^\n]{1,20000})")
 _PROMPT_END = re.compile(r"<\|im_end\|>|<\|eot_id\|>|<\|im_start\|>|<\|start_header_id\|>")
 _NUMBER = re.compile(r"^\((\d{1,3})\)", re.M)
-_TITLED = re.compile(r"Title:[ \t]*([^\n]{1,300}?)[ \t]+Text:[ \t]*")
+_TITLED = re.compile(r"Title:[ \t]*+([^\n]{1,300}?)[ \t]+Text:[ \t]*")
 _SPACED_TITLE = re.compile(r"([^\n]{1,200}?)(?:\t| {3})[ \t]*")
 
 

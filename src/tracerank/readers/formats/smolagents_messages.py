@@ -16,7 +16,7 @@ from tracerank.readers.values import cleaned, said_of
 _FIELDS = ("messages", "intermediate_steps", "events", "memory", "steps", "history")
 _TASK = "New task:\n"
 _CALLING = re.compile(r"\s*Calling tools:\s*(?=\[)")
-_RETURNED = re.compile(r"\s*(?:Call id: \S{1,200}\s*\n)?\s*(Observation|Error):[ \t]*\n?")
+_RETURNED = re.compile(r"\s*+(?:Call id: \S{1,200}+\s*+)?+(Observation|Error):[ \t]*\n?")
 _RAISED = re.compile(r"Error executing tool '([\w.-]{1,100})' with arguments (?=\{)")
 _CALLERS, _HEARERS = ("tool-call", "tool_call", "assistant"), ("tool-response", "tool_response", "user")
 _LONGEST_ERROR = 2000

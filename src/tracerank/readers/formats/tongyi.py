@@ -24,7 +24,7 @@ _TOOLS = ("tool", "function", "observation", "tool_response")
 _NO_PREDICTIONS = ("[no prediction]", "[failed]", "no answer found.", "no answer found")
 # In a flat text a return begins right behind its call, with at most the marks of a turn between them.
 _FLAT_RETURN = re.compile(
-    r"(?<=</tool_call>)\s*(?:<\|im_end\|>\s*)?(?:<\|im_start\|>\s*)?(?:user|tool)?\s*<tool_response>"
+    r"(?<=</tool_call>)\s*+(?:<\|im_end\|>\s*+)?(?:<\|im_start\|>\s*+)?(?:(?:user|tool)\s*+)?<tool_response>"
 )
 _TURN_MARK = re.compile(r"<\|im_(?:start|end)\|>(?:assistant\b)?|\A\s*assistant[ \t]*\n")
 

@@ -1,7 +1,7 @@
 """Fields under other names: ``question=prompt,answer=data.reply`` read into the names that the readers know.
 
-Also which map would fit a record that nobody recognises. Knows no transcript format; a field that a record does not
-have is left out there, and one that no record has is told.
+Also which map would fit a record that no reader recognises. Knows no transcript format; a field that a record
+does not have is left out there, and one that no record has is reported.
 """
 
 import os
@@ -25,7 +25,7 @@ TOOLS, ANSWER_FIELD = " --tools ", " --answer-field "
 _ANSWER, _EXPLICIT_ANSWER = "answer", "final_answer"
 # Formats of which 'answer' is the agent's own field.
 _OWN_ANSWER = ("searches", "steps")
-_DEEPEST = 3
+_MAX_DEPTH = 3
 _FIELD, _MAX_SEEN = "field ", 1000
 """Begins the name of a field among what was seen, which is kept for hints."""
 _MISSING = object()
@@ -207,7 +207,7 @@ def _last(path: str) -> str:
     return path.rpartition(".")[2]
 
 
-def _leaves(record: Record, prefix: str, depth: int = _DEEPEST) -> Iterator[tuple[str, Any]]:
+def _leaves(record: Record, prefix: str, depth: int = _MAX_DEPTH) -> Iterator[tuple[str, Any]]:
     """The fields of a record, its own before those of objects inside."""
     inner: list[tuple[str, Mapping[str, Any]]] = []
     for name, value in record.items():

@@ -13,7 +13,7 @@ OPENING = b"########"
 """Begins the file's first line."""
 _TRIAL = re.compile(r"^BEGIN TRIAL (\d{1,6})[ \t]*$", re.M)
 _SECTION = re.compile(r"^-{5,} BEGIN (CORRECT|INCORRECT|HALTED)\b[^\n]{0,80}$", re.M)
-_EXPECTED = re.compile(r"^Correct answer:[ \t]*([^\n]*)$", re.M)
+_EXPECTED = re.compile(r"^Correct answer:[ \t]*+([^\n]*+)$", re.M)
 _TURNS = re.compile(r"^(?:Thought|Action)(?: \d{1,3})?:", re.M)
 _QUESTION = "Question:"
 

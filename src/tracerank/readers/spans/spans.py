@@ -12,10 +12,10 @@ from dataclasses import dataclass, replace
 from math import inf
 from typing import Any, Literal
 
-from tracerank.readers.assemble import Dialogue
-from tracerank.readers.chat_roles import read_chat
+from tracerank.readers.assemble import Dialogue, dialogue_of
+from tracerank.readers.events import Event
 from tracerank.readers.sources.loose_json import load_json
-from tracerank.readers.telemetry.texts import asked_text, chat_messages, said_text, stated_text, structured
+from tracerank.readers.spans.texts import asked_text, message_events, said_text, stated_text, structured
 from tracerank.readers.tools import CallKind, ToolCall, kind_of_call, parse_arguments
 from tracerank.readers.values import whole_number
 
@@ -172,12 +172,12 @@ def _last_words(tree: _Tree) -> str | None:
 
 def _chat(tree: _Tree) -> Dialogue:
     """The longest conversation that a model span of the agent itself shows, with its reply."""
-    longest: list[dict[str, Any]] = []
+    longest: list[Event] = []
     for span in tree.own:
         if span.kind == "model":
-            messages = [*chat_messages(span.input), *chat_messages(span.output, "assistant")]
-            longest = messages if len(messages) >= len(longest) else longest
-    return read_chat(longest)
+            events = [*message_events(span.input), *message_events(span.output, "assistant")]
+            longest = events if len(events) >= len(longest) else longest
+    return dialogue_of(longest)
 
 
 def _returned(calls: Sequence[ToolCall]) -> int:

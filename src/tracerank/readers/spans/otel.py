@@ -10,9 +10,9 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from tracerank.readers.base import Record
-from tracerank.readers.sources.loose_json import NOT_JSON, load_json
-from tracerank.readers.telemetry.spans import Span, SpanKind, moment
-from tracerank.readers.telemetry.vendors import OBSERVATION_KINDS
+from tracerank.readers.sources.loose_json import NOT_JSON, load_json, load_literal
+from tracerank.readers.spans.spans import Span, SpanKind, moment
+from tracerank.readers.spans.vendors import OBSERVATION_KINDS
 from tracerank.readers.values import whole_number
 
 _DEEPEST = 24
@@ -245,7 +245,7 @@ def _span(raw: Mapping[str, Any]) -> Iterator[Span]:
     attributes = flat_attributes(raw.get("attributes", raw.get("tags")))
     if "context.trace_id" in raw:  # a data frame: attributes in columns of their own
         columns = {k.removeprefix("attributes."): v for k, v in raw.items() if str(k).startswith("attributes.")}
-        attributes = flat_attributes(columns)
+        attributes = flat_attributes({name: _cell(value) for name, value in columns.items() if value not in ("", None)})
     for event in _mappings(raw.get("events")):
         attributes = {**flat_attributes(event.get("attributes")), **attributes}
     name = raw.get("name", raw.get("span_name"))
@@ -259,6 +259,12 @@ def _span(raw: Mapping[str, Any]) -> Iterator[Span]:
     }
     fields = {"name": name.removeprefix("execute_tool ") if isinstance(name, str) else "", **fields}
     yield Span(trace, span_id, parent, moment(start), is_error=_is_error(raw), **fields)
+
+
+def _cell(value: Any) -> Any:
+    """What a cell of a table says; CSV keeps lists and objects as Python prints them."""
+    found = load_literal(value) if isinstance(value, str) and value[:2] in ("[{", "{'", "['") else NOT_JSON
+    return value if found is NOT_JSON else found
 
 
 def _told(raw: Mapping[str, Any], kind: str) -> dict[str, Any]:

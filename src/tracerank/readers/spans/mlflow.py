@@ -10,9 +10,9 @@ from typing import Any
 from tracerank.readers.base import Record
 from tracerank.readers.sources.loose_json import NOT_JSON, load_json, load_literal
 from tracerank.readers.sources.record_fields import label_value, stated_references
-from tracerank.readers.telemetry.otel import otel_spans
-from tracerank.readers.telemetry.spans import Span
-from tracerank.readers.telemetry.vendors import VERDICTS
+from tracerank.readers.spans.otel import otel_spans
+from tracerank.readers.spans.spans import Span
+from tracerank.readers.spans.vendors import VERDICTS
 
 _MARK = "mlflow."
 """Begins the names of all attributes and notes; a text without it is no trace of MLflow's."""

@@ -1,7 +1,7 @@
 """Spans of LangSmith's run exports, of the OpenAI Agents SDK's traces, and Langfuse's observations, traces and scores.
 
-The Agents SDK exports neither question nor answer where it uses the Responses API; such traces are dropped for lack of
-a question unless the trace's metadata states it. Scores become labels at most.
+Of a model that speaks the Responses API the Agents SDK itself exports an id alone: question and answer are read where a
+trace processor adds input and response, or the trace's metadata states the question. Scores become labels at most.
 """
 
 from collections.abc import Iterator, Mapping
@@ -9,7 +9,7 @@ from typing import Any
 
 from tracerank.readers.base import Record
 from tracerank.readers.sources.record_fields import label_value
-from tracerank.readers.telemetry.spans import Span, SpanKind, moment
+from tracerank.readers.spans.spans import Span, SpanKind, moment
 
 _RUN_TYPES: Mapping[str, SpanKind] = {
     **dict.fromkeys(("chain", "prompt", "parser"), "agent"),
@@ -21,6 +21,7 @@ _RUN_TYPES: Mapping[str, SpanKind] = {
 _SPAN_TYPES: Mapping[str, SpanKind] = {
     "agent": "agent",
     "generation": "model",
+    "response": "model",
     "function": "tool",
     "guardrail": "judge",
 }
@@ -77,6 +78,7 @@ def agents_spans(record: Record) -> Iterator[Span]:
     if kind != "trace.span" or not isinstance(data, Mapping) or not isinstance(trace, str):
         return
     parent = record.get("parent_id")
+    response = data.get("response")
     yield Span(
         trace,
         span_id if isinstance(span_id, str) else "",
@@ -85,7 +87,7 @@ def agents_spans(record: Record) -> Iterator[Span]:
         _SPAN_TYPES.get(_text(data.get("type")), "other"),
         _text(data.get("name")),
         data.get("input"),
-        data.get("output"),
+        response.get("output") if isinstance(response, Mapping) else data.get("output"),
         is_error=bool(record.get("error")),
     )
 

@@ -1,5 +1,6 @@
 """Traces of agents in every dialect: one rollout a trace, joined from spans in any order, judged by nobody inside."""
 
+import csv
 import json
 import time
 import warnings
@@ -17,7 +18,7 @@ from tracerank.pools.pool import Pool
 from tracerank.pools.types import Rollout
 from tracerank.readers import Problem, read_pools
 from tracerank.readers.formats.chat import ChatReader
-from tracerank.readers.telemetry.reader import TelemetryReader
+from tracerank.readers.spans.reader import TelemetryReader
 
 READER = TelemetryReader()
 PAGE = [{"title": "Ada", "url": "https://ex.org/ada", "text": "Ada wrote it."}]
@@ -306,6 +307,25 @@ def agents_rows() -> Rows:
     return json.loads(json.dumps(rows))  # type: ignore[no-any-return]
 
 
+def agents_responses_rows() -> Rows:
+    """With the input and response that a trace processor adds to spans of the Responses API."""
+    asked = [{"role": "user", "content": "Who?"}]
+    call = {"type": "function_call", "call_id": "c1", "name": "web_search", "arguments": '{"query": "q"}'}
+    back = {"type": "function_call_output", "call_id": "c1", "output": json.dumps(PAGE)}
+    said = {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": FINAL}]}
+    tool = {"type": "function", "name": "web_search", "input": call["arguments"], "output": back["output"]}
+    data = [
+        {"type": "response", "response_id": "r1", "input": asked, "response": {"id": "r1", "output": [call]}},
+        tool,
+        {"type": "response", "response_id": "r2", "input": [*asked, call, back], "response": {"output": [said]}},
+    ]
+    spans = [
+        {"object": "trace.span", "id": f"s{n}", "trace_id": "t1", "parent_id": None, "span_data": one}
+        for n, one in enumerate(data)
+    ]
+    return [{**span, "started_at": f"2026-01-01T00:00:0{n}+00:00"} for n, span in enumerate(spans)]
+
+
 DIALECTS = {
     "OTLP": otlp_rows,
     "OTLP spans": genai_rows,
@@ -322,6 +342,7 @@ DIALECTS = {
     "Langfuse trace": langfuse_trace_rows,
     "LangSmith": langsmith_rows,
     "OpenAI Agents": agents_rows,
+    "OpenAI Agents with responses": agents_responses_rows,
 }
 
 
@@ -350,6 +371,24 @@ def test_traces_are_recognised_without_being_told(tmp_path: Path) -> None:
     path.write_text(json.dumps([*genai_rows("t1"), *genai_rows("t2")]))
     (pool,) = read_pools(path)
     assert len(pool.rollouts) == 2
+
+
+def test_the_data_frame_of_phoenix_is_read_from_csv(tmp_path: Path) -> None:
+    path, rows = tmp_path / "spans.csv", phoenix_rows()
+    names = sorted({name for row in rows for name in row})
+    with path.open("w", newline="") as file:
+        table = csv.DictWriter(file, names, restval="")
+        table.writeheader()
+        table.writerows(rows)
+    ((one,),) = (pool.rollouts for pool in read_pools(path))
+    assert (one.answer, evidence(one)) == ("Ada", SEEN)
+
+
+def test_a_trace_whose_model_spans_are_bare_says_so(tmp_path: Path) -> None:
+    bare = [{**row, "span_data": {"type": "response"}} for row in agents_responses_rows()[::2]]
+    pools, problems = read(tmp_path, *bare)
+    assert pools == []
+    assert "its model spans keep neither input nor output" in problems[0]
 
 
 # ---- joining

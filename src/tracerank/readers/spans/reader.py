@@ -13,7 +13,7 @@ from tracerank.readers.base import Parsed, Record, reject
 from tracerank.readers.sources.joining import Piece
 
 if TYPE_CHECKING:
-    from tracerank.readers.telemetry.spans import Span
+    from tracerank.readers.spans.spans import Span
 
 Dialect = Callable[[Record], Iterator["Span"]]
 
@@ -50,7 +50,7 @@ class TelemetryReader:
     def parse(self, record: Record, source: str) -> Parsed:
         """The trace as a rollout; the root's input is the question, its output the answer."""
         from tracerank.readers.assemble import parsed_dialogue
-        from tracerank.readers.telemetry.spans import run_of
+        from tracerank.readers.spans.spans import run_of
 
         held = record.get(_SPANS)
         spans = held if isinstance(held, tuple) else tuple(piece.value for piece in self.pieces(record))
@@ -60,7 +60,10 @@ class TelemetryReader:
             reject("spans of several traces in one record; read the file as a whole")
         run = run_of(spans)
         if not run.dialogue.asked:
-            reject(f"trace {spans[0].trace!r} has no question: expected it in the input of its root span")
+            models = [span for span in spans if span.kind == "model"]
+            is_bare = bool(models) and not any(span.input or span.output for span in models)
+            why = "its model spans keep neither input nor output" if is_bare else "expected it in its root span's input"
+            reject(f"trace {spans[0].trace!r} has no question: {why}")
         fields = {"references": list(run.references)} if run.references else {}
         return parsed_dialogue(fields, source, run.dialogue, label=run.label)
 
@@ -68,9 +71,9 @@ class TelemetryReader:
 @cache
 def _dialects() -> tuple[Dialect, ...]:
     """All that is known; every file is asked for spans, few have any, and only those import what reads them."""
-    from tracerank.readers.telemetry.mlflow import mlflow_spans
-    from tracerank.readers.telemetry.otel import otel_spans
-    from tracerank.readers.telemetry.vendors import agents_spans, langfuse_spans, langsmith_spans
+    from tracerank.readers.spans.mlflow import mlflow_spans
+    from tracerank.readers.spans.otel import otel_spans
+    from tracerank.readers.spans.vendors import agents_spans, langfuse_spans, langsmith_spans
 
     return (otel_spans, langsmith_spans, agents_spans, langfuse_spans, mlflow_spans)
 
