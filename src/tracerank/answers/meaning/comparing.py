@@ -271,14 +271,18 @@ def pair_likeness(a: AnswerReading, b: AnswerReading, lexicon: Lexicon) -> float
 
 
 def _pair_likeness(a: AnswerReading, b: AnswerReading, lexicon: Lexicon) -> float:
-    if conflict(a, b, lexicon.asking, may_add=lexicon.may_add):
-        return 0.0
+    like = _likeness(a, b, lexicon)
+    return 0.0 if like and conflict(a, b, lexicon.asking, may_add=lexicon.may_add) else like
+
+
+def _likeness(a: AnswerReading, b: AnswerReading, lexicon: Lexicon) -> float:
+    """The likeness of two answers that are not in conflict."""
     if a.polarity and a.polarity == b.polarity:
         return 1.0
     if a.option >= 0 and a.option == b.option:
         return 0.7 + 0.3 * min(1.0, a.option_margin, b.option_margin)
     if (a.measure and b.measure) or agree(a, b, lexicon.asking):
-        return 1.0  # no conflict: measures agree
+        return 1.0  # measures that are not in conflict agree
     return max(
         (
             core_likeness(x.words, y.words, lexicon) * min(x.strength, y.strength) ** 0.25

@@ -331,8 +331,10 @@ def _given_agree(a: str, b: str) -> bool:
 
 def _wordings_differ(one: Statement, other: Statement, asking: Asking) -> bool:
     """Two bare answers: a sequel, another preposition, a wider kind."""
-    first, second = (tuple(_WORDS.findall(said.text.lower())) for said in (one, other))
-    own_first, own_second = set(first) - set(second), set(second) - set(first)
+    first, second = one.words, other.words
+    own_first, own_second = set(first).difference(second), set(second).difference(first)
+    if len(own_first) == len(set(first)):
+        return False
     if any(_OPPOSITES.get(word) in own_second for word in own_first):
         return True
     if _placed_otherwise(one, other, own_second) or _placed_otherwise(other, one, own_first):
@@ -366,7 +368,7 @@ def _placed_otherwise(one: Statement, other: Statement, own: set[str]) -> bool:
     if not comma or not own or "," in tail + other.text or one.items or other.items:
         return False
     named, placed = set(_WORDS.findall(head)), set(_WORDS.findall(tail))
-    said = set(_WORDS.findall(other.text.lower()))
+    said = set(other.words)
     if len(named) < 2 or not named <= said or not placed.isdisjoint(said) or len(placed) > 3:
         return False
     return not any(word in GENERIC or word in STOP or word in REGIONS or word.isdigit() for word in own | placed)

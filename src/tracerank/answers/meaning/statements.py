@@ -125,6 +125,7 @@ _MORE_LINES = lazy_pattern(r"(?:[ \t]{0,4}\n\s{0,4}[-*•]?\s?[^\s:]+(?: [^\s:]+
 """What may follow a labelled answer of several lines."""
 _ENDS = 3
 """Characters around what answers that hold no value."""
+_WORDS = re.compile(r"[^\W_]+(?:'[^\W_]+)?")
 _NAMES_ONLY = re.compile(r"[A-Z][a-z]+(?: [A-Z][a-z]+){0,4}")
 
 _SUFFIXES = {
@@ -157,7 +158,9 @@ class Statement(NamedTuple):
     text: str
     """What answers: the whole of a short answer, else its sentence, without a lead such as "Answer:"."""
     said: frozenset[str]
-    """The words of what answers."""
+    """The words of what answers, and its values."""
+    words: tuple[str, ...]
+    """The same as they stand, in order."""
     values: tuple[Value, ...]
     all_values: tuple[Value, ...]
     """With those of the sentences around it."""
@@ -177,7 +180,9 @@ class Statement(NamedTuple):
     is_bare: bool
 
 
-NOTHING_STATED = Statement("", frozenset(), (), (), frozenset(), frozenset(), (), False, None, None, "", False, False)
+NOTHING_STATED = Statement(
+    "", frozenset(), (), (), (), frozenset(), frozenset(), (), False, None, None, "", False, False
+)
 
 
 def without_lead(text: str) -> str:
@@ -201,6 +206,7 @@ def read_statement(body: str, span: Span, asking: Asking, is_short: bool, is_bar
     return Statement(
         text=text,
         said=said,
+        words=tuple(_WORDS.findall(text.lower())),
         values=(values := _new_values(text, asking)),
         all_values=values if len(body) <= len(text) + _ENDS else values_in(body),
         asserted=asserted,
@@ -221,6 +227,7 @@ def _named(text: str, asking: Asking) -> Statement:
     return NOTHING_STATED._replace(
         text=text,
         said=frozenset(tokens(text)),
+        words=tuple(text.lower().split()),
         values=values,
         all_values=values,
         name=read_name(text),
