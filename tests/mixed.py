@@ -25,5 +25,7 @@ def mixed_pools(count: int, right: Mapping[str, float], seed: int = 1, together:
             )
         random.shuffle(rollouts)
         rollouts = [Rollout(i, r.answer, label=r.label, agent=r.agent, source=r.source) for i, r in enumerate(rollouts)]
-        made.append(Pool.of(Question(f"q{number}", f"In which town was fair {number} of series {seed} held?"), rollouts))
+        made.append(
+            Pool.of(Question(f"q{number}", f"In which town was fair {number} of series {seed} held?"), rollouts)
+        )
     return made

@@ -34,7 +34,7 @@ def test_a_method_that_needs_nothing_decides_under_its_name(name: str) -> None:
     decision = method.decide(POOL)
     assert method.name == name
     assert decision.sample_id is not None
-    assert (decision.confidence is not None) is has_confidence(name)
+    assert (decision.rank_score is not None) is has_confidence(name)
 
 
 @pytest.mark.parametrize("name", ASKING)
@@ -81,11 +81,9 @@ def test_a_removed_name_says_what_to_use(name: str, instead: str) -> None:
         load_method(name)
 
 
-def test_an_unknown_name_lists_the_known_and_trace_asks_for_a_folder() -> None:
+def test_an_unknown_name_lists_the_known() -> None:
     with pytest.raises(UsageError, match=r"no method or folder is called 'tarot'; known are single, .*oracle"):
         load_method("tarot")
-    with pytest.raises(UsageError, match=r"name the folder of one.*--method FOLDER"):
-        load_method("trace")
     with pytest.raises(CheckpointError, match="no checkpoint here"):
         load_method("./nowhere")
 
@@ -162,7 +160,7 @@ def test_a_loaded_network_encodes_each_text_once_ever_and_has_the_shipped_confid
     known = Counting.texts  # the few reference texts by which an encoder is recognised
     assert again.decide_many(pools) == first
     assert Counting.texts == known > 0 < asked
-    assert all(decision.confidence is not None for decision in first)
+    assert all(decision.rank_score is not None for decision in first)
 
 
 def test_an_embedder_that_is_given_is_used_as_it_is(saved: Path) -> None:

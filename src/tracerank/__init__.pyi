@@ -6,7 +6,9 @@ from tracerank.answers.meaning.rightness import is_right as is_right
 from tracerank.deciding import decide as decide
 from tracerank.embedding.load import load_embedder as load_embedder
 from tracerank.errors import TraceRankError as TraceRankError
+from tracerank.evidence.confidence import set_level as set_level
 from tracerank.evidence.gaps import gaps as gaps
+from tracerank.evidence.level import estimate_level as estimate_level
 from tracerank.methods import MethodOptions as MethodOptions, load_method as load_method
 from tracerank.pools.canonical import write_pools as write_pools
 from tracerank.pools.pool import Pool as Pool
@@ -19,7 +21,8 @@ from tracerank.pools.types import (
 )
 from tracerank.readers import iter_pools as iter_pools, read_pools as read_pools
 from tracerank.reports.comparison import compare_reports as compare_reports
-from tracerank.sampling.best_of import AgentRun as AgentRun, best_of as best_of, run_best_of as run_best_of
+from tracerank.sampling.agent_run import AgentRun as AgentRun
+from tracerank.sampling.best_of import best_of as best_of, run_best_of as run_best_of
 from tracerank.sampling.waves import run_number as run_number
 from tracerank.stopping.rules import (
     BetaRule as BetaRule,

@@ -18,6 +18,7 @@ from tracerank.errors import CheckpointError, UsageError, did_you_mean
 from tracerank.extras import missing
 from tracerank.plugins import METHOD_GROUP, Plugin, plugins
 from tracerank.pools.correctness import correctness
+from tracerank.reports.deciding import ANSWERS, AUTO, LONG, SHORT, ByLength
 from tracerank.votes.agent_vote import FORM, AgentVote
 from tracerank.votes.agents import Reliabilities
 from tracerank.votes.answer_groups import AnswerGrouping, DefaultGroups, ExactGroups, MeaningGroups, WithoutAbstentions
@@ -57,10 +58,14 @@ class MethodOptions:
     """Tokens of a chat model's reply; None: as many as suit the method."""
     chat_time: str | None = None
     """Seconds that a chat server may take, as ``--chat-time`` has them; changes no decision."""
+    answers: str = AUTO
+    """``long``: answers are reports; ``short``: facts; ``auto``: by their length. For ``evidence`` and folders."""
 
     def __post_init__(self) -> None:
         if self.equality not in EQUALITIES:
             raise UsageError(f"equality {self.equality!r}: expected one of {', '.join(EQUALITIES)}")
+        if self.answers not in ANSWERS:
+            raise UsageError(f"answers {self.answers!r}: expected one of {', '.join(ANSWERS)}")
         if self.form not in (None, *FORMS):
             raise UsageError(f"form {self.form!r}: expected one of {', '.join(FORMS)}")
 
@@ -134,6 +139,8 @@ def _calibrator(folder: Path | None = None) -> Calibrator:
 def _checked_row(name: str, options: MethodOptions) -> MethodRow:
     """The row of a method, of a folder or of a plug-in; refuses what cannot be built with these options."""
     row = _row(name.strip())
+    if options.answers == LONG and name.strip() in METHODS and name.strip() != EVIDENCE:
+        raise UsageError(f"--answers {LONG}: reports are chosen by --method {EVIDENCE}; {name} compares short answers")
     if row.needs_chat and options.chat is None:
         raise UsageError(f"--chat URL#MODEL is needed for {name}: the address of a chat server and its model's name")
     return row
@@ -144,7 +151,7 @@ def _row(name: str) -> MethodRow:
         return METHODS[name]
     if is_folder(name):
         existing_folder(name)
-        return MethodRow(f"of {name}", partial(_fitted, name), partial(_fitted_model, name))
+        return MethodRow(f"of {name}", partial(fitted_method, name), partial(_fitted_model, name))
     if (plugin := plugins(METHOD_GROUP).get(name)) is not None:
         return MethodRow(f"of {plugin.distribution}", partial(plugged_method, plugin), lambda _: plugin.distribution)
     if (instead := _instead(name)) is not None:
@@ -156,6 +163,11 @@ def _row(name: str) -> MethodRow:
 def is_folder(name: str) -> bool:
     """Whether a word that is not a method's name is a folder, or was meant to be one."""
     return name not in METHODS and "=" not in name and ("/" in name or Path(name).is_dir())
+
+
+def is_fitted(name: str) -> bool:
+    """Whether a method comes from a folder, of the package or of the user."""
+    return name in (EVIDENCE, TRACE) or is_folder(name)
 
 
 def _instead(name: str) -> str | None:
@@ -222,12 +234,12 @@ def escalating(
 
 def fitted_by(names: Iterable[str]) -> FittedOn:
     """The questions that any of the fitted methods among these was fitted on."""
-    return reduce(or_, [fitted_on(name) for name in names if name == EVIDENCE or is_folder(name)], FittedOn())
+    return reduce(or_, [fitted_on(name) for name in names if is_fitted(name)], FittedOn())
 
 
 def method_identity(name: str) -> str:
     """A method as a run remembers it: a fitted one by the digest of its folder."""
-    return f"{name}={selector_digest(name)}" if name == EVIDENCE or is_folder(name) else name
+    return f"{name}={selector_digest(name)}" if is_fitted(name) else name
 
 
 def model_of(name: str, options: MethodOptions) -> str | None:
@@ -252,18 +264,16 @@ def _weighted(options: MethodOptions, kind: str, sources: Sequence[ConfidenceSou
     return WeightedVote(sources, _grouping(options), options.form or FORMS[0], concurrency, kind, _calibrator())
 
 
-def _fitted(folder: str, options: MethodOptions) -> Method:
+def fitted_method(folder: str = EVIDENCE, options: MethodOptions | None = None) -> Method:
+    """The fitted method in a folder; all but the paper's network decide long answers as reports."""
+    options = options or MethodOptions()
     selector = load_selector(folder, options.encoder)
-    return selector if options.form is None else selector.of_form(options.form)
+    selector = selector if options.form is None else selector.of_form(options.form)
+    return selector if options.answers == SHORT or selector.kind == TRACE else ByLength(selector, options.answers)
 
 
 def _fitted_model(folder: str, options: MethodOptions) -> str | None:
     return " ".join(filter(None, (selector_digest(folder), options.encoder)))
-
-
-def _no_network(options: MethodOptions) -> Method:
-    way_out = "name the folder of one, as `tracerank train` writes it: --method FOLDER"
-    raise UsageError(f"--method {TRACE}: no trained network comes with tracerank; {way_out}")
 
 
 def _grouping(options: MethodOptions) -> AnswerGrouping:
@@ -327,10 +337,14 @@ METHODS: Mapping[str, MethodRow] = MappingProxyType(
         ),
         EVIDENCE: MethodRow(
             "the selector that ships: the meaning that votes and evidence make likeliest",
-            partial(_fitted, EVIDENCE),
+            partial(fitted_method, EVIDENCE),
             partial(_fitted_model, EVIDENCE),
         ),
-        TRACE: MethodRow("a trained TRACE network: name its folder", _no_network),
+        TRACE: MethodRow(
+            "the paper's network, trained on generated pools; or name the folder of one",
+            partial(fitted_method, TRACE),
+            partial(_fitted_model, TRACE),
+        ),
         "verifier": _asking_row("what a chat model judges best, one by one", "verifier", "Verifier"),
         "solagg": _asking_row("an answer written from all solutions", "solagg", "SolAgg"),
         "summagg": _asking_row("an answer written from a report on each", "solagg", "SummAgg"),

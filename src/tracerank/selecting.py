@@ -7,7 +7,9 @@ from itertools import tee
 from typing import Any
 
 from tracerank.errors import UsageError
+from tracerank.evidence.confidence import set_level
 from tracerank.evidence.gaps import gaps
+from tracerank.evidence.level import Level
 from tracerank.methods import MethodOptions, agent_vote, escalating, load_method, method_identity, methods_named
 from tracerank.pools.pool import Pool
 from tracerank.runs.process_map import ordered_map
@@ -29,6 +31,8 @@ class Selection:
     """The confidence below which missing evidence is looked for; None: nowhere."""
     agents: Reliabilities | None = None
     """A vote by meaning that weighs agents so decides in place of the method; None: the method."""
+    level: Level | None = None
+    """How good the agent is, by its unlabelled pools; None: unknown, so that there is no confidence without labels."""
 
     def identity(self) -> dict[str, Any]:
         """What a resumable run remembers."""
@@ -40,11 +44,13 @@ class Selection:
     def load(self) -> Method:
         """The method under the name that the user gave it."""
         if self.agents is not None:
-            return agent_vote(self.agents, self.options)
-        [method] = methods_named([self.method], self.options)
-        if self.escalate is None:
-            return method
-        return escalating({self.method: method}, self.escalate, self.below, self.options)[0]
+            method: Method = agent_vote(self.agents, self.options)
+        else:
+            [method] = methods_named([self.method], self.options)
+        if self.escalate is not None:
+            [method] = escalating({self.method: method}, self.escalate, self.below, self.options)
+        set_level(method, self.level)
+        return method
 
     def refuse_workers(self) -> None:
         """Refuse what works on many pools at a time by itself."""
@@ -63,8 +69,11 @@ class Selection:
 
     def _decisions(self, method: Method, pools: Iterable[Pool]) -> Iterator[Decision]:
         for pool, decision in decide_stream(method, pools, lambda pool, reason: None):  # the decision has the reason
-            is_unsure = self.unsure is not None and (decision.confidence is None or decision.confidence < self.unsure)
-            yield replace(decision, missing=gaps(pool, decision)) if is_unsure else decision
+            certainty = decision.certainty
+            is_unsure = self.unsure is not None and (certainty is None or certainty < self.unsure)
+            # Of reports the claims say what is missing.
+            is_sought = is_unsure and decision.claims is None
+            yield replace(decision, missing=gaps(pool, decision)) if is_sought else decision
 
 
 def kept_decisions(lines: ResumableLines, pools: Iterator[Pool]) -> Iterator[tuple[Pool, Decision]]:

@@ -1,89 +1,89 @@
-"""Calibration of confidences on agents never fitted on: ``python -m studies.quality.confidence CACHE``.
+"""Calibration of the confidence, families of agents left out: ``python -m studies.quality.confidence CACHE``.
 
-Writes ``studies/results/confidence.csv``: by set, K and method what is right, what the confidence says, and scoring
-rules beside those of the share of votes. Labels are by meaning; every pool is cut to random subsets of K rollouts.
+Writes ``studies/results/confidence.csv``: by agent and K what is right, what the confidence says on the basis of the
+agent's unlabelled pools, and scoring rules beside those of the share of votes. Families of ``ground.py`` are each left
+out of both fits; agents of ``sets.py``, which are in no fit, have what ships. ``level_of`` ten: the level is estimated
+from ten random pools; the mean over draws.
 """
 
-import argparse
 import csv
+import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from random import Random
 
 import numpy as np
-from numpy.typing import NDArray
 
 from studies import RESULTS
-from studies.quality.cells import subsets
-from studies.quality.sets import UNSEEN, sets
-from tracerank.answers.meaning.grouping import group_by_meaning
+from studies.quality.ground import Cut, cuts_of, ground, read_cuts, write_cuts
+from studies.quality.sets import UNSEEN, chat, real
+from studies.shipped_weights.confidence import FAMILIES, Run, all_runs, fit_runs, runs_of
 from tracerank.evaluation.calibration import reliability
-from tracerank.methods import MethodOptions, load_method
-from tracerank.pools.correctness import choice
-from tracerank.pools.pool import Pool
-from tracerank.votes.base import Method, decide_stream
+from tracerank.evidence.confidence import shipped_confidence
+from tracerank.evidence.level import log_odds
+from tracerank.evidence.model import Logistic, sigmoid
+from tracerank.evidence.selector import EvidenceSelector
+from tracerank.methods import load_selector
 
-METHODS = {"evidence": {}, "majority": {"equality": "meaning"}}
 FIELDS = (
-    "set",
-    "k",
-    "method",
-    "questions",
-    "right",
-    "confidence",
-    "brier",
-    "votes_brier",
-    "ece",
-    "auroc",
+    *("agent", "k", "level_of", "level", "answered", "right", "confidence", "brier", "votes_brier", "ece", "auroc"),
     "votes_auroc",
 )
-
-Floats = NDArray[np.float64]
-
-
-def outcomes(method: Method, pools: Sequence[Pool]) -> tuple[Floats, Floats, Floats]:
-    """By pool: confidence (NaN without one), whether the answer is right, the share of rollouts that agree with it."""
-    rows = []
-    for pool, decision in decide_stream(method, pools):
-        groups = group_by_meaning([one.answer or "" for one in pool.rollouts], pool.question.text)
-        chosen = [groups[index] for index, one in enumerate(pool.rollouts) if one.sample_id == decision.sample_id]
-        share = groups.count(chosen[0]) / len(pool) if chosen else 0.0
-        confidence = np.nan if decision.confidence is None else decision.confidence
-        rows.append((confidence, choice(pool, decision.sample_id).correct or 0.0, share))
-    confidence, right, share = np.array(rows, np.float64).T
-    return confidence, right, share
+TEN, DRAWS, MIN_ANSWERED = 10, 20, 50
+CHAT = "chat agent, 1.5B"
 
 
-def row(name: str, k: int, title: str, method: Method, pools: Sequence[Pool]) -> tuple[object, ...]:
-    confidence, right, share = outcomes(method, subsets(pools, k))
-    known = ~np.isnan(confidence)
-    ours, votes = reliability(confidence[known], right[known]), reliability(share[known], right[known])
-    figures = (ours.accuracy, ours.confidence, ours.brier, votes.brier, ours.ece, ours.auroc, votes.auroc)
-    return (name, k, title, len(pools), *(round(float(figure), 4) for figure in figures))
+def unseen_cuts(folder: Path, name: str) -> list[Cut]:
+    """Pools of an agent that is in no fit, from the cache or made."""
+    file = folder / f"unseen-{name.replace(' ', '-')}.npz"
+    if not file.exists():
+        pools = chat(folder) if name == CHAT else real(name, folder)
+        write_cuts(file, [cut for pool in pools for cut in cuts_of(name, pool)])
+    return read_cuts(file)
 
 
-def rows(cache: Path, names: Sequence[str]) -> Iterator[tuple[object, ...]]:
-    for name, load, ks in sets():
-        if (names and name not in names) or (not names and name not in (*UNSEEN, "world")):
-            continue
-        pools = load(cache)
-        for k in ks:
-            sized = [pool for pool in pools if len(pool) >= k]
-            for title, options in METHODS.items():
-                yield row(name, k, title, load_method(title, MethodOptions(**options)), sized)
+def judged_runs(cache: Path) -> Iterator[tuple[Run, Logistic]]:
+    """Each run with the model of the confidence that was fitted without it."""
+    runs = all_runs(ground(cache, FAMILIES))
+    for family in dict.fromkeys(run.family for run in runs):
+        model = fit_runs([run for run in runs if run.family != family])
+        yield from ((run, model) for run in runs if run.family == family)
+    selector = load_selector()
+    assert isinstance(selector, EvidenceSelector)
+    for name in (*UNSEEN, CHAT):
+        for run in runs_of(name, unseen_cuts(cache, name), selector.model):
+            yield run, shipped_confidence().model
 
 
-def main(arguments: Sequence[str] | None = None) -> None:
-    parser = argparse.ArgumentParser(prog="studies.quality.confidence", description=__doc__)
-    parser.add_argument("cache", type=Path, help="folder for indexes")
-    parser.add_argument("sets", nargs="*", metavar="SET", help="measure these alone")
-    chosen = parser.parse_args(arguments)
+def row(run: Run, model: Logistic, levels: Sequence[float], level_of: str) -> tuple[object, ...]:
+    """The mean over levels that were estimated."""
+    figures = []
+    for level in levels:
+        rows = run.rows.copy()
+        rows[:, 2] = log_odds(level)
+        said = np.array(list(map(sigmoid, (rows @ np.array(list(model.weights.values())) + model.bias).tolist())))
+        found, votes = reliability(said, run.right), reliability(run.share, run.right)
+        figures.append(
+            (found.accuracy, found.confidence, found.brier, votes.brier, found.ece, found.auroc, votes.auroc)
+        )
+    means = (round(float(value), 3) for value in np.mean(np.array(figures, np.float64), axis=0))
+    return run.family, run.k, level_of, round(float(np.mean(levels)), 3), len(run.right), *means
+
+
+def main(arguments: Sequence[str]) -> None:
     with open(RESULTS / "confidence.csv", "w", encoding="utf-8", newline="") as file:
         table = csv.writer(file, lineterminator="\n")
         table.writerow(FIELDS)
-        for one in rows(chosen.cache, chosen.sets):
-            table.writerow(one)
-            print(*one, sep=", ", flush=True)
+        for run, model in judged_runs(Path(arguments[0])):
+            if len(run.right) < MIN_ANSWERED:
+                continue
+            rng = Random(run.family)
+            few = [float(np.mean(rng.sample(run.agreements, TEN))) for _ in range(DRAWS)]
+            for levels, level_of in (([run.level], "all"), (few, "ten")):
+                found = row(run, model, levels, level_of)
+                table.writerow(found)
+                print(*found, sep=", ", flush=True)
 
 
 if __name__ == "__main__":
-    main()
+    main(sys.argv[1:])

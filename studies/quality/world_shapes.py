@@ -1,6 +1,6 @@
-"""Shapes of the world's pools against the paper's: ``python -m studies.quality.world_shapes``. Trains nothing.
+"""Shapes of the worlds' pools against the paper's: ``python -m studies.quality.world_shapes``. Trains nothing.
 
-The world's parameters were fixed from these targets alone: no trained selector was run on it before. Voting and the
+The worlds' parameters were fixed from these targets alone: no trained selector was run on them before. Voting and the
 number of searches are properties of a pool; nothing here is learned.
 """
 
@@ -16,7 +16,7 @@ from rich.table import Table
 from tracerank.answers.exact import normalize_answer
 from tracerank.evaluation.scores import pass_at_k
 from tracerank.lab.sharing import IDENTICAL_CONTENT, SAME_DOCUMENT, GraphStatistics, graph_statistics
-from tracerank.lab.worlds.presets import PAPER, iter_world
+from tracerank.lab.worlds.presets import PRESETS, iter_world
 from tracerank.pools.pool import PAPER_K, Pool
 from tracerank.pools.types import BROWSING, WEBQA
 from tracerank.trace.recipe import RECIPES
@@ -161,14 +161,14 @@ def _pass_at(pool: Pool, k: int) -> float:
     return pass_at_k(sum(bool(rollout.label) for rollout in pool.rollouts), len(pool), k)
 
 
-def shapes_table(setting: str) -> Table:
-    """Target and measured figure of one setting, row by row."""
+def shapes_table(world: str, setting: str) -> Table:
+    """Target and measured figure of one world and setting, row by row."""
     started = time.process_time()
-    pools = list(iter_world(PAPER[setting], QUESTIONS, SEED))
+    pools = list(iter_world(PRESETS[world][setting], QUESTIONS, SEED))
     rate = QUESTIONS / (time.process_time() - started)
     found = measure(pools, setting)
     table = Table(
-        title=f"{setting}: {QUESTIONS:,} questions of {PAPER_K} rollouts, seed {SEED}, {rate:,.0f} questions/s"
+        title=f"{world}, {setting}: {QUESTIONS:,} questions of {PAPER_K} rollouts, seed {SEED}, {rate:,.0f} questions/s"
     )
     for heading in ("figure", "paper", "world", "off %", "", "where in the paper"):
         table.add_column(heading, justify="right" if heading in ("paper", "world", "off %") else "left")
@@ -185,8 +185,9 @@ def shapes_table(setting: str) -> Table:
 
 def main() -> None:
     console = Console()
-    for setting in TARGETS:
-        console.print(shapes_table(setting))
+    for world in ("paper", "scattered"):
+        for setting in TARGETS:
+            console.print(shapes_table(world, setting))
 
 
 if __name__ == "__main__":

@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 
 from studies.quality.ground import EVIDENT, GROUPS, TTS, Cut, ground
 from studies.quality.restraint import model_without
-from tracerank.evidence.confidence import EVIDENCE, LEVEL, SHARE, USUAL_EVIDENCE, Calibration, level_odds
+from tracerank.evidence.confidence import EVIDENCE, LEVEL, SHARE, USUAL_EVIDENCE, Calibration
+from tracerank.evidence.level import log_odds
 from tracerank.evidence.model import Logistic, fit_logistic
 from tracerank.evidence.selector import choose
 
@@ -38,6 +39,8 @@ class Run:
     """Left out as a whole when what is fitted without it is judged on it."""
     k: int
     level: float
+    agreements: Sequence[float]
+    """Of each pool; the level is their mean."""
     rows: Floats
     """[decisions, ``USED``]"""
     right: Floats
@@ -55,21 +58,23 @@ def runs_of(family: str, cuts: Iterable[Cut], model: Logistic) -> list[Run]:
     """The runs of a family, decided by a model that was fitted without it."""
     by_run: dict[tuple[str, int], list[Cut]] = defaultdict(list)
     for cut in cuts:
-        by_run[cut.agent, cut.k].append(cut)
+        if cut.k > 1:
+            by_run[cut.agent, cut.k].append(cut)
     runs = []
     for (agent, k), own in by_run.items():
-        level = float(np.mean(list(map(agreement, own))))
+        agreements = list(map(agreement, own))
+        level = float(np.mean(agreements))
         rows, right = [], []
         for cut in own:
             if cut.has_answers:
                 table = cut.table.table
                 row = choose(model, table).row
                 evidence = table.named(row)["chain_recall"] - USUAL_EVIDENCE if cut.has_evidence else 0.0
-                rows.append((float(table.votes[row]) / k, evidence, level_odds(level)))
+                rows.append((float(table.votes[row]) / k, evidence, log_odds(level)))
                 right.append(cut.table.right[row])
         values = np.array(rows)
         name = f"{family} {agent or 'mixed'}" if family == TTS else family
-        runs.append(Run(name, k, level, values, np.array(right), values[:, 0]))
+        runs.append(Run(name, k, level, agreements, values, np.array(right), values[:, 0]))
     return runs
 
 

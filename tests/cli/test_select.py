@@ -21,9 +21,9 @@ from tracerank.runs.locks import alone_with
 from tracerank.votes.voting import MajorityVote
 
 KEYS = [
-    *("question_id", "question", "answer", "sample_id", "scores", "dropped"),
-    *("group", "confidence", "usage", "note", "problem", "reply", "counts", "method", "source", "score_list"),
-    *("escalated", "missing"),
+    *("question_id", "question", "answer", "sample_id", "scores", "dropped", "group", "confidence", "basis"),
+    *("rank_score", "usage", "note", "problem", "reply", "counts", "method", "source", "score_list"),
+    *("escalated", "missing", "claims", "lacks", "reports"),
 ]
 MAJORITY = ("--method", "majority")
 
@@ -81,7 +81,8 @@ def test_options_reach_the_method(run: Run, tmp_path: Path) -> None:
     result = run("select", tmp_path / "pools.jsonl", "--method", "weighted", "--equality", "default", "--form", "first")
     [record] = json_lines(result.stdout)
     assert (record["answer"], record["group"]) == ("1 May 2020", [1, 2])
-    assert 0 < record["confidence"] < 1
+    assert record["confidence"] is None
+    assert 0 < record["rank_score"] < 1
 
 
 @pytest.mark.parametrize(

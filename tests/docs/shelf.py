@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+from tests.docs.blocks import ROOT
 from tests.lab.shelves import RIVERS
 from tests.mixed import MIXED, mixed_pools
 from tests.model_server import Reply, called, said
@@ -77,6 +78,11 @@ def _table(path: Path, heading: str) -> None:
     path.write_text("\n".join((heading, *rows)) + "\n", encoding="utf-8")
 
 
+def _copy(source: str, path: Path) -> None:
+    """What the repository has beside the page."""
+    shutil.copy(ROOT / source, path)
+
+
 Maker = Callable[[Path], None]
 MAKERS: dict[str, Maker] = {
     "labelled.jsonl": _labelled,
@@ -95,6 +101,7 @@ MAKERS: dict[str, Maker] = {
     "parquet": _parquet,
     "log.jsonl": lambda path: _lines(path, [{"prompt": RIVER, "data": {"reply": reply}} for reply in REPLIES]),
     "logs": _logs,
+    "kessel_reports.jsonl": lambda path: _copy("docs/guides/kessel_reports.jsonl", path),
     "checkpoints/webqa": _network,
 }
 """How each file or folder is made, by the name that documents use for it."""
@@ -104,6 +111,7 @@ GIVEN: dict[str, tuple[str, ...]] = {
     "docs/guides/logs.md": ("logs", "answers.csv", "log.jsonl", "rollouts.jsonl", "run1.jsonl.gz", "run2.jsonl.gz"),
     "docs/guides/evaluate.md": ("labelled.jsonl", "mixed.jsonl", "new-pools.jsonl", "logs.jsonl"),
     "docs/guides/unsure.md": ("labelled.jsonl",),
+    "docs/guides/reports.md": ("kessel_reports.jsonl",),
     "docs/guides/serve.md": ("labelled.jsonl",),
     "docs/guides/extend.md": ("parquet", "docs.jsonl", "questions.jsonl"),
     "docs/paper.md": ("base.jsonl", "sft.jsonl", "checkpoints/webqa"),

@@ -75,7 +75,7 @@ def test_neither_order_nor_names_of_rollouts_change_what_is_returned(pool: Pool,
     other = Pool.of(pool.question, [replace(one, sample_id=100 + place) for place, one in enumerate(mixed)])
     first, second = load_selector().decide(pool), load_selector().decide(other)
     assert first.answer == second.answer
-    assert first.confidence == pytest.approx(second.confidence, abs=1e-9)
+    assert first.rank_score == pytest.approx(second.rank_score, abs=1e-9)
     assert sorted(first.scores.values()) == pytest.approx(sorted(second.scores.values()), abs=1e-9)
 
 

@@ -14,18 +14,23 @@ from tracerank.errors import CheckpointError
 from tracerank.evidence.confidence import (
     Calibration,
     read_confidence,
+    set_level,
     shipped_confidence,
     standing_in,
 )
+from tracerank.evidence.level import Level, estimate_level, read_ahead
 from tracerank.evidence.model import Logistic
 from tracerank.methods import load_selector
 from tracerank.pools.pool import Pool
-from tracerank.votes.base import Decision
+from tracerank.votes.base import LABELS, POOLS, Decision
 from tracerank.votes.folders import CONFIDENCE, SHIPPED, folder_of
 
 
 def confidence_of(found: Pool, method: str = "evidence") -> float | None:
-    return tr.load_method(method).decide(found).confidence
+    """Without labels and without other pools: the rank score."""
+    decision = tr.load_method(method).decide(found)
+    assert (decision.confidence, decision.basis) == (None, None)
+    return decision.rank_score
 
 
 def test_confidence_grows_with_agreement_and_evidence() -> None:
@@ -51,9 +56,9 @@ def test_who_agrees_with_the_returned_answer_makes_it_no_less_sure(found: Pool, 
     again = next(one for one in found.rollouts if one.sample_id == before.sample_id)
     more = Pool(found.question, (*found.rollouts, tr.Rollout(len(found), again.answer, again.searches)))
     after = selector.decide(more)
-    if after.answer == before.answer and before.confidence is not None:
-        assert after.confidence is not None
-        assert after.confidence >= before.confidence - 1e-9
+    if after.answer == before.answer and before.rank_score is not None:
+        assert after.rank_score is not None
+        assert after.rank_score >= before.rank_score - 1e-9
 
 
 def test_the_same_meaning_is_as_sure_whoever_returns_it() -> None:
@@ -69,6 +74,33 @@ def test_the_share_counts_rollouts_that_failed_or_abstained() -> None:
     assert (confidence_of(sure) or 0) > (confidence_of(unsure) or 1)
 
 
+def test_with_other_pools_the_rank_score_becomes_a_confidence_that_follows_their_agreement() -> None:
+    found = pool_of(*map(rollout, ("Venice", "Mantua", "Venice")), question=QUESTION)
+    known = [[pool("a", "a", "b" if number < wrong else "a") for number in range(20)] for wrong in (20, 0)]
+    levels = list(map(estimate_level, known))
+    for name in ("evidence", "majority"):
+        made = []
+        for level in levels:
+            method = tr.load_method(name)
+            set_level(method, level)
+            made.append(method.decide(found))
+        assert [one.basis for one in made] == [POOLS, POOLS]
+        assert (made[0].confidence or 1) < (made[1].confidence or 0)
+        assert [one.confidence for one in made] == [one.rank_score for one in made]
+
+
+def test_a_level_needs_ten_pools_and_counts_abstentions_as_disagreement() -> None:
+    pools = [pool("Paris", "paris", "unknown", None), *[pool("Paris")] * 30]
+    assert estimate_level(pools * 9) is None
+    level = estimate_level([pools[0]] * 10)
+    assert level is not None
+    assert (level.agreement, level.error, level.pools) == (pytest.approx(1 / 6), 0.0, 10)
+    middle, low, high = level.accuracy
+    assert 0 < low < middle < high < 1
+    assert read_ahead([pools[0]] * 3)[0] is None
+    assert len(list(read_ahead(iter([pools[0]] * 300))[1])) == 300
+
+
 def test_an_abstention_has_no_confidence() -> None:
     nobody = pool_of(rollout("I could not find it."), rollout("I don't know."), question=QUESTION)
     assert confidence_of(nobody) is None
@@ -82,7 +114,7 @@ def test_a_written_answer_and_an_empty_pool_stay_as_they_are() -> None:
 
 
 def test_what_is_saved_is_what_is_read(tmp_path: Path) -> None:
-    made = Calibration(Logistic({"share": 0.7, "score_lead": 0.1}, -0.2), {"form": "x"})
+    made = Calibration(Logistic({"share": 0.7, "score_lead": 0.1}, -0.2), {"form": "x"}, is_own=True)
     made.save(tmp_path)
     assert read_confidence(tmp_path) == made
     assert read_confidence(tmp_path / "nowhere") is None
@@ -110,8 +142,10 @@ def test_a_folder_with_a_confidence_of_its_own_tells_it(tmp_path: Path) -> None:
     load_selector().save(tmp_path)
     found = pool_of(rollout("Venice"), rollout("Mantua"), rollout("Venice"), question=QUESTION)
     assert load_selector(tmp_path).decide(found) == load_selector().decide(found)
-    Calibration(Logistic({})).save(tmp_path)
+    Calibration(Logistic({}), is_own=True).save(tmp_path)
     own = load_selector(tmp_path)
+    assert (own.decide(found).confidence, own.decide(found).basis) == (0.5, LABELS)
+    set_level(own, Level(0.9, 0.01, 100))
     assert own.decide(found).confidence == 0.5
     assert own.of_form("longest").decide(found).confidence == 0.5
     assert own.decide(found).scores == load_selector().decide(found).scores

@@ -5,7 +5,6 @@ from pathlib import Path
 
 import pytest
 
-import tracerank as tr
 from tests.builders import pool, pool_of, ranked, rollout
 from tracerank.errors import CheckpointError, UsageError
 from tracerank.evidence.model import Logistic
@@ -143,4 +142,4 @@ def test_what_ships_is_one_small_folder() -> None:
         "stopping.json",
     }
     assert sum(path.stat().st_size for path in folder.iterdir()) < 20_000
-    assert isinstance(tr.load_method(), EvidenceSelector)
+    assert isinstance(load_selector(), EvidenceSelector)

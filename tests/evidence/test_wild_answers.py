@@ -64,4 +64,4 @@ def test_any_text_may_be_an_answer(question: str, answers: list[str]) -> None:
         decision = method.decide(pool)
         assert decision.answer is None or decision.answer in answers
         assert all(math.isfinite(score) for score in decision.scores.values())
-        assert decision.confidence is None or 0 <= decision.confidence <= 1
+        assert decision.rank_score is None or 0 <= decision.rank_score <= 1

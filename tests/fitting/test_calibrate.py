@@ -82,7 +82,7 @@ def test_pools_count_whole_and_in_subsets_and_a_question_weighs_one() -> None:
     found = cases_of(decide_stream(load_method(), (subset for pool in pools for subset in subsets_of(pool))))
     assert len(found) == len(found.questions) == len(found.right)
     assert found.weights.sum() == pytest.approx(found.question_count)
-    assert not np.isnan(found.known).any()
+    assert np.isnan(found.known).all()  # what ships states no confidence without labels
 
 
 @pytest.fixture

@@ -33,7 +33,10 @@ def prepared(preset: str, pools: list[Pool], output: Path, files: str = "these",
 def test_a_preset_trains_saves_and_sums_up(pools: list[Pool], tmp_path: Path, preset: str) -> None:
     ready = prepared(preset, pools, tmp_path / "out", epochs=1, batch_pools=32)
     steps: list[float] = []
-    summary = ready.run(steps.append)
+    epochs: list[dict[str, float]] = []
+    summary = ready.run(steps.append, epochs.append)
+    assert epochs == summary["epochs"]
+    assert f"the vote {100 * epochs[0]['vote']:.1f}%" in ready.outcome(summary)
     assert len(steps) == ready.steps > 0
     assert summary["plan"]["epochs"] == 1
     assert f"{100 * summary['validation_accuracy']:.1f}% right" in ready.outcome(summary)
@@ -70,7 +73,7 @@ def test_an_unknown_preset_and_a_device_that_is_not_there_are_refused(pools: lis
 
 
 def test_the_small_preset_is_the_papers_network_at_a_quarter_of_its_width(pools: list[Pool], tmp_path: Path) -> None:
-    prepared("small", pools, tmp_path, epochs=1).run(print)
+    prepared("small", pools, tmp_path, epochs=1).run(print, print)
     about = json.loads((tmp_path / CONFIG_FILE).read_text())
     assert about["net"]["hidden"] * 4 == NetConfig(16).hidden
     assert about["training"]["plan"]["vote_rate"] == 100.0
@@ -84,3 +87,11 @@ def test_few_pools_are_a_caution_and_many_are_not(
     assert re.match(rf"\d+ pools .* fewer than {ENOUGH_POOLS[WEBQA]:,}; `tracerank fit`", few.caution)
     monkeypatch.setattr(module, "ENOUGH_POOLS", {WEBQA: 10})
     assert prepared("paper", pools, tmp_path).caution is None
+
+
+def test_a_network_that_stays_below_the_vote_stops_with_a_sentence(pools: list[Pool], tmp_path: Path) -> None:
+    ready = prepared("paper", pools, tmp_path, epochs=9, batch_pools=64, learning_rate=1e-9)
+    summary = ready.run(print, print)
+    assert summary["epochs"][1]["accuracy"] < summary["epochs"][1]["vote"]
+    assert ready.outcome(summary).endswith("stopped after 2 of 9 epochs: it stays below the vote")
+    assert ready.run(print, print) == summary

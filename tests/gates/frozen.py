@@ -63,12 +63,12 @@ def real_pools(folder: str) -> list[Pool]:
 
 
 def decisions(pools: Sequence[Pool], method: str) -> tuple[np.ndarray, np.ndarray]:
-    """A digest of answer and rollout, and the confidence, of each pool's decision."""
+    """A digest of answer and rollout, and the confidence or rank score, of each pool's decision."""
     digests, confidences = [], []
     for _, decision in decide_stream(load_method(METHODS[method]), pools):
         said = json.dumps([decision.question_id, decision.answer, decision.sample_id], ensure_ascii=False)
         digests.append(int.from_bytes(hashlib.sha256(said.encode()).digest()[:4], "little"))
-        confidences.append(np.nan if decision.confidence is None else decision.confidence)
+        confidences.append(np.nan if decision.certainty is None else decision.certainty)
     return np.array(digests, np.uint32), np.array(confidences, np.float32)
 
 

@@ -2,7 +2,6 @@
 
 from typing import Any
 
-from tests.readers.files import test_bad_input as plain
 from tests.readers.formats import test_anthropic_messages as anthropic
 from tests.readers.formats import test_atif as atif
 from tests.readers.formats import test_browsecomp_plus as browsecomp_plus
@@ -21,6 +20,7 @@ from tests.readers.formats import test_r1_searcher as r1_searcher
 from tests.readers.formats import test_react as react
 from tests.readers.formats import test_smolagents_memory as smolagents
 from tests.readers.formats import test_tongyi as tongyi
+from tests.readers.sources import test_bad_input as plain
 
 Record = dict[str, Any]
 URL = "https://ex.org/a"

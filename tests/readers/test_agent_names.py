@@ -10,6 +10,7 @@ from tracerank.pools.atif_export import rollout_to_trajectory
 from tracerank.pools.canonical import write_pools
 from tracerank.readers import pools_of_records, read_pools
 from tracerank.readers.agent_names import agent_of
+from tracerank.readers.one_pool import pool_of_rollouts
 
 MESSAGES = [{"role": "user", "content": "Which river?"}, {"role": "assistant", "content": "the Orn"}]
 CHAT = {"question": "Which river?", "messages": MESSAGES}
@@ -54,6 +55,13 @@ def test_rollouts_in_one_record_have_their_own_agent_or_that_of_the_record() -> 
     rollouts = [{"messages": MESSAGES, "model": "small"}, {"messages": MESSAGES}]
     [pool] = pools_of_records([{"question": "Which river?", "agent": "large", "rollouts": rollouts}])
     assert [one.agent for one in pool.rollouts] == ["small", "large"]
+
+
+def test_a_rollout_in_a_request_has_its_agent() -> None:
+    pool, _ = pool_of_rollouts(
+        "Which river?", [{"messages": MESSAGES, "model": "small"}, {"answer": "Orn", "agent": "a"}]
+    )
+    assert [one.agent for one in pool.rollouts] == ["small", "a"]
 
 
 def test_a_map_names_the_field_of_the_agent() -> None:

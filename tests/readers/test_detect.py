@@ -10,8 +10,8 @@ from tracerank.errors import ReadError, UsageError
 from tracerank.pools.types import Question, Rollout
 from tracerank.readers import Parsed, Problem, Record, RolloutWarning, iter_pools, read_pools
 from tracerank.readers.detect import READERS, detect, reader_named
-from tracerank.readers.files.joining import Joiner
-from tracerank.readers.files.records import PATIENCE
+from tracerank.readers.sources.joining import Joiner
+from tracerank.readers.sources.json_lines import PATIENCE
 
 WEBQA = {"question_index": 1, "question": "Who?", "sample_id": 0, "answer": "Ada", "steps": []}
 CANONICAL = {"schema": "tracerank-rollout/1", "question_id": "1", "question": "Who?", "sample_id": 1, "answer": "Bob"}

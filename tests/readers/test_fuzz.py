@@ -18,8 +18,9 @@ from tracerank.errors import MalformedRollout, ReadError
 from tracerank.pools.pool import Pool
 from tracerank.pools.types import Rollout
 from tracerank.readers import read_pools
+from tracerank.readers.base import RecordAt
 from tracerank.readers.detect import detect
-from tracerank.readers.files.records import RecordAt, iter_records
+from tracerank.readers.sources.json_lines import iter_records
 
 SECONDS_A_RECORD = 1.0
 BATCH = 50

@@ -9,8 +9,7 @@ from tracerank.errors import MalformedRollout, ReadError
 from tracerank.pools.pool import Pool
 from tracerank.pools.types import BROWSING, Question, Rollout
 from tracerank.readers import grouping
-from tracerank.readers.base import Parsed, Record, reject
-from tracerank.readers.files.records import Problem, RecordAt
+from tracerank.readers.base import Parsed, Problem, Record, RecordAt, reject
 from tracerank.readers.grouping import Placed, group, parse_record
 
 SIZE = 100

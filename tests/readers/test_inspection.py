@@ -4,7 +4,7 @@ import json
 
 from tests.builders import pool_of, ranked, rollout
 from tracerank.pools.types import WEBQA
-from tracerank.readers.files.records import Problem
+from tracerank.readers.base import Problem
 from tracerank.readers.inspection import Inspection
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from tracerank.errors import ReadError
 from tracerank.pools.types import Question
-from tracerank.readers.files.records import Problem
+from tracerank.readers.base import Problem
 from tracerank.readers.question_files import digest_of, read_questions
 
 

@@ -11,15 +11,15 @@ from tests.shared_data import SHARED
 from tracerank.pools.pool import Pool
 from tracerank.pools.types import Evidence
 from tracerank.readers import Problem, read_pools
-from tracerank.readers.base import Reader
+from tracerank.readers.base import Reader, RecordAt
 from tracerank.readers.detect import READERS as KNOWN
-from tracerank.readers.files.records import RecordAt, iter_records
 from tracerank.readers.formats.evaluation_runs import HotpotAgentReader
 from tracerank.readers.formats.mirothinker import MiroThinkerReader
 from tracerank.readers.formats.r1_searcher import R1SearcherReader
 from tracerank.readers.formats.react import ReactReader
 from tracerank.readers.formats.smolagents_memory import SmolagentsReader
 from tracerank.readers.formats.tongyi import TongyiReader
+from tracerank.readers.sources.json_lines import iter_records
 
 # A worktree elsewhere names the folder in the environment.
 REAL = Path(os.environ.get("TRACERANK_SHARED", SHARED)) / "data" / "rollouts"

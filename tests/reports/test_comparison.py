@@ -124,7 +124,7 @@ def test_the_digest_puts_contested_claims_first_and_escapes_markdown() -> None:
     )
     headings = [line for line in text.splitlines() if line.startswith("## ")]
     assert headings[:2] == ["## Contested", "## Not in this report"]
-    assert "contested: 12 May 1949 here, May 1942 in \\#2" in text
+    assert "contested: 12 May 1949 here, May 1942 in #2" in text
     assert not any(mark in text for mark in ("<b>", "]("))
 
 
@@ -156,3 +156,9 @@ def test_support_is_counted_within_the_pool(reports: list[str]) -> None:
         assert claim.report not in others | {each.report for each in claim.contradictions}
         assert not others & {each.report for each in claim.contradictions}
         assert 0 <= claim.score <= 1
+
+
+def test_reports_that_share_nothing_are_noted() -> None:
+    german = "Die Brücke wurde im Jahr 1949 eröffnet. Sie führt über den Fluss und hat einen Bogen aus Stahl."
+    assert "different languages" in compare_reports(PROMPT, [SECOND, german]).note
+    assert "different languages" not in compare_reports(PROMPT, POOL).note

@@ -1,5 +1,7 @@
 """Reports on one bridge, written for these tests: they agree, differ in one year, and lack what others have."""
 
+from pathlib import Path
+
 PROMPT = "Write a report on the Kessel bridge."
 FULL = """# The Kessel bridge
 
@@ -19,3 +21,6 @@ NARRATING = "Let me now search for more information about the bridge. I will ope
 OFF_TOPIC = """Sourdough bread needs a starter of flour and water. Bakers feed it twice a day until bubbles rise. The \
 dough rests overnight in a cool cellar, is shaped in the morning, scored with a razor, and baked in a hot iron pot \
 with a lid. Rye starters ferment faster than wheat ones, because rye has more enzymes and minerals. Salt slows them."""
+
+EIGHT = Path(__file__).parents[2] / "docs" / "guides" / "kessel_reports.jsonl"
+"""The reports of the guide: one contested year, and one each that refuses, narrates, strays and breaks off."""

@@ -6,6 +6,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -58,7 +59,7 @@ def test_the_decision_is_that_of_the_same_pool() -> None:
     assert [one.answer for one in result.pool.rollouts] == [*ANSWERS]
     whole = tr.decide(QUESTION, [*ANSWERS])
     assert (result.answer, result.decision.sample_id, result.decision.group) == ("Venice", 0, whole.group)
-    assert result.confidence == pytest.approx(whole.confidence)
+    assert result.decision.rank_score == pytest.approx(whole.rank_score)
 
 
 class Counted(MajorityVote):
@@ -349,3 +350,30 @@ def test_a_hanging_thread_does_not_keep_the_interpreter_from_ending() -> None:
 def test_at_least_one_run_must_be_allowed(wrong: dict[str, int]) -> None:
     with pytest.raises(UsageError, match="at least 1"):
         tr.run_best_of(venice, QUESTION, **wrong)
+
+
+def test_plain_calls_share_a_loop_that_calls_from_within_it_do_not_block() -> None:
+    loops = []
+
+    async def agent(question: str) -> str:
+        loops.append(asyncio.get_running_loop())
+        return tr.run_best_of(lambda _: "Venice", question, k=1).answer or ""
+
+    for _ in range(2):
+        assert tr.run_best_of(agent, QUESTION, k=1).answer == "Venice"
+    assert loops[0] is loops[1]
+    assert loops[0].is_running()
+
+
+def test_the_object_that_was_chosen_comes_back_and_objects_are_compared_by_their_fields() -> None:
+    @dataclass
+    class City:
+        name: str
+        founded: int
+
+    given = [City("Rome", 421), City("Venice", 421), City("venice", 421)]
+    result = tr.run_best_of(
+        lambda _: tr.AgentRun.of_output({}, given[tr.run_number()], None), QUESTION, k=3, rule=FixedK(3)
+    )
+    assert (result.output, result.decision.group) == (given[1], (1, 2))
+    assert tr.run_best_of(lambda _: "Venice", QUESTION, k=1).output is None

@@ -86,7 +86,7 @@ def test_the_most_supported_completion_is_returned_unchanged(chat: Behind) -> No
     assert reply.choices[0].message.content == texts[about["chosen"]]
     assert (about["n"], about["saved"], about["failed"], about["groups"], about["agree"]) == (4, 0, 0, [3, 1], 3)
     assert about["cost"] == {"prompt_tokens": 28, "completion_tokens": 8, "calls": 4}
-    assert 0 < about["confidence"] < 1
+    assert 0 < about["rank_score"] < 1
     assert reply.usage.prompt_tokens == 7  # the chosen one's own
     sent = {"model": "small", "messages": QUESTION, "temperature": 0.7}
     assert sorted(one["seed"] for one in chat.upstream.requests) == [0, 1, 2, 3]
@@ -99,7 +99,7 @@ def test_sampling_stops_at_the_confidence_asked_for() -> None:
         chat.upstream.rule = lambda request: said("Paris")
         about = chat.ask().tracerank
         assert about["n"] < 5
-        assert about["confidence"] >= 0.5
+        assert about["rank_score"] >= 0.5
         assert about["saved"] >= 8
         assert chat.ask(extra_body={"best_of": 1}, stop=["\n"]).tracerank["n"] == 1
         # Those of the first that were no longer needed may still be on their way.
@@ -428,3 +428,119 @@ def test_a_llama_server_is_sampled() -> None:
         assert "".join(piece.choices[0].delta.content or "" for piece in pieces if piece.choices)
         with pytest.raises(openai.BadRequestError):
             client.chat.completions.create(model="smollm2", messages=[{"role": "user", "content": "word " * 3000}])
+
+
+CITY: Any = {"type": "function", "function": {"name": "city", "parameters": {"type": "object"}}}
+FORCED = [
+    {"type": "function", "function": {"name": "city"}},  # instructor, and LangChain's function_calling
+    "required",
+]
+
+
+@pytest.mark.parametrize("choice", FORCED, ids=["named", "required"])
+def test_arguments_of_a_function_that_the_request_forces_are_the_answer(chat: Behind, choice: Any) -> None:
+    said_so = ['{"name": "Lyon"}', '{"name": "Paris", "why": "known"}', '{"why": "it is", "name": "paris"}']
+    chat.upstream.rule = in_turn(*(called(call(text, "city")) for text in (*said_so, '{"name": "Paris, France"}')))
+    reply = chat.ask(tools=[CITY], tool_choice=choice, seed=0, extra_body={"stop": 1})
+    assert "aris" in reply.choices[0].message.tool_calls[0].function.arguments
+    assert reply.tracerank["confidence"] is not None
+    other = chat.ask(tools=[CITY, *TOOLS], tool_choice="required", seed=0, extra_body={"stop": 1})
+    assert other.tracerank["confidence"] is None  # a choice of tools is a step
+
+
+def test_replies_by_a_schema_are_compared_by_their_fields(chat: Behind) -> None:
+    texts = ['{"city": "Lyon", "year": 1}', '{"city": "Paris", "year": 1}', '{"year": 1, "city": "paris"}', "{}"]
+    chat.upstream.rule = in_turn(*map(said, texts))
+    form: Any = {"type": "json_schema", "json_schema": {"name": "city", "schema": {"type": "object"}}}
+    reply = chat.ask(response_format=form, seed=0, extra_body={"stop": 1})
+    assert (reply.choices[0].message.content, reply.tracerank["agree"]) == (texts[1], 2)
+
+
+def responded(*items: Any) -> Reply:
+    used = {"input_tokens": 5, "output_tokens": 2, "total_tokens": 7}
+    return Reply(body={"id": "r", "object": "response", "created_at": 0, "model": "small", "status": "completed"} | {
+        "output": list(items), "usage": used, "parallel_tool_calls": True, "tool_choice": "auto", "tools": []
+    })  # fmt: skip
+
+
+def spoken(text: str) -> dict[str, Any]:
+    content = {"type": "output_text", "text": text, "annotations": []}
+    return {"type": "message", "id": "m", "role": "assistant", "status": "completed", "content": [content]}
+
+
+def test_responses_are_sampled_like_completions(chat: Behind) -> None:
+    numbers = iter(range(100))
+    texts = ["Lyon", "It is Paris.", "Paris", "Paris"]
+    chat.upstream.rule = lambda request: responded(spoken(texts[next(numbers) % 4]))
+    options: Any = {"model": "small", "input": "What is the capital of France?", "extra_body": {"stop": 1}}
+    reply = chat.client.responses.create(**options)
+    about: Any = reply.model_extra
+    assert "Paris" in reply.output_text
+    assert about["tracerank"]["groups"] == [3, 1]
+    assert about["tracerank"]["cost"] == {"prompt_tokens": 20, "completion_tokens": 8, "calls": 4}
+    assert set(chat.upstream.paths) == {"/v1/responses"}
+    with chat.client.responses.stream(**options) as stream:
+        assert "Paris" in "".join(one.delta for one in stream if one.type == "response.output_text.delta")
+        assert "Paris" in stream.get_final_response().output_text
+    asked = {"type": "function_call", "id": "f", "call_id": "c", "name": "search", "arguments": '{"query": "x"}'}
+    chat.upstream.rule = lambda request: responded(asked)
+    with chat.client.responses.stream(**options) as stream:
+        [item] = stream.get_final_response().output
+    assert (item.type, getattr(item, "arguments", None)) == ("function_call", '{"query": "x"}')
+    searched: Any = [
+        {"role": "user", "content": "What is the capital of France?"},
+        asked,
+        {"type": "function_call_output", "call_id": "c", "output": "Paris is the capital of France."},
+    ]
+    chat.upstream.rule = lambda request: responded({"type": "reasoning", "id": "t", "summary": []}, spoken("Paris"))
+    extra: Any = chat.client.responses.create(**{**options, "input": searched}).model_extra
+    assert extra["tracerank"]["note"] is None
+    chat.upstream.rule = lambda request: said("Paris")
+    with pytest.raises(openai.InternalServerError):
+        chat.client.responses.create(**options)
+    with pytest.raises(openai.BadRequestError) as refused:
+        chat.client.responses.create(model="small", input=[])
+    assert refused.value.param == "input"
+
+
+def test_what_is_not_served_is_refused_as_openai_refuses_it(chat: Behind) -> None:
+    with pytest.raises(openai.NotFoundError) as refused:
+        chat.client.embeddings.create(model="small", input="x")
+    assert (refused.value.code, refused.value.type) == ("unknown_url", "invalid_request_error")
+    assert httpx.get(f"{chat.url}/v1/chat/completions").json()["error"]["type"] == "invalid_request_error"
+    assert "detail" in httpx.get(f"{chat.url}/nowhere").json()
+    with behind(token="let-me-in") as closed, pytest.raises(openai.AuthenticationError) as unknown:
+        closed.ask()
+    assert unknown.value.code == "invalid_api_key"
+
+
+def test_the_services_key_leaves_in_no_header(monkeypatch: pytest.MonkeyPatch) -> None:
+    own = "sk-of-the-service-0123456789"
+    monkeypatch.setenv("TRACERANK_API_KEY", own)
+    with behind() as chat:
+        chat.upstream.rule = lambda request: error(429, "slow", x_request_id=f"r-{own}", x_ratelimit_key=own)
+        with pytest.raises(openai.RateLimitError) as refused:
+            chat.ask()
+        assert refused.value.response.headers["x-request-id"] == "r-***"
+        assert own not in str(refused.value.response.headers)
+
+
+def test_a_stream_bears_calls_that_are_none_and_repeats_no_long_field(chat: Behind) -> None:
+    whole = {
+        "choices": [{"message": {"content": None, "tool_calls": [call("{}"), None]}}],
+        "citations": ["x" * 200_000],
+    }
+    chat.upstream.rule = lambda request: Reply(body=whole)
+    body = {"model": "small", "messages": QUESTION, "stream": True, "stream_options": {"include_usage": True}}
+    reply = httpx.post(f"{chat.url}/v1/chat/completions", json=body)
+    pieces = [json.loads(line[6:]) for line in reply.text.splitlines() if line.startswith("data: {")]
+    assert [one["index"] for one in pieces[0]["choices"][0]["delta"]["tool_calls"]] == [0]
+    assert len(reply.content) < 250_000
+    assert pieces[1]["citations"]
+
+
+def test_a_reply_of_very_many_choices_is_refused(chat: Behind) -> None:
+    message = {"message": {"role": "assistant", "content": "Paris"}}
+    chat.upstream.rule = lambda request: Reply(body={"choices": [message] * 1000})
+    with pytest.raises(openai.InternalServerError):
+        chat.ask()

@@ -28,8 +28,11 @@ EXPECTED = {
     "dropped": {"0": "no answer of its own"},
     "group": [1],
     "confidence": 0.5,
+    "basis": "labels",
+    "rank_score": 0.5,
     "usage": {"prompt_tokens": 30, "completion_tokens": 4, "calls": 2},
     "note": "the model was cut off",
+    **dict.fromkeys(("claims", "lacks", "reports")),
     "problems": [],
 }
 
@@ -48,6 +51,8 @@ class Costly:
             dropped={0: "no answer of its own"},
             group=(1,),
             confidence=0.5,
+            basis="labels",
+            rank_score=0.5,
             usage=Usage(30, 4, 2),
             note="the model was cut off",
         )

@@ -24,7 +24,7 @@ def test_what_a_session_decides_is_what_the_whole_pool_does(found: Pool) -> None
     made = session.decision()
     assert (made.answer, made.sample_id, made.group) == (whole.answer, whole.sample_id, whole.group)
     assert made.scores == pytest.approx(whole.scores)
-    assert made.confidence == pytest.approx(whole.confidence)
+    assert made.rank_score == pytest.approx(whole.rank_score)
 
 
 def test_any_other_method_decides_in_a_session_as_well() -> None:

@@ -5,7 +5,7 @@ from math import sqrt
 import pytest
 
 from studies.quality.world_shapes import TARGETS, measure
-from tracerank.lab.worlds.presets import PAPER, iter_world
+from tracerank.lab.worlds.presets import PAPER, PRESETS, iter_world
 from tracerank.pools.types import BROWSING, WEBQA
 
 QUESTIONS = 200
@@ -16,9 +16,10 @@ def allowance(value: float) -> float:
     return 2 * sqrt((1 - value) / (value * QUESTIONS)) if value < 1 else 0.12
 
 
+@pytest.mark.parametrize("world", ["paper", "scattered"])
 @pytest.mark.parametrize("setting", [WEBQA, BROWSING])
-def test_pools_have_the_papers_shapes(setting: str) -> None:
-    found = measure(list(iter_world(PAPER[setting], QUESTIONS, seed=0)), setting)
+def test_pools_have_the_papers_shapes(setting: str, world: str) -> None:
+    found = measure(list(iter_world(PRESETS[world][setting], QUESTIONS, seed=0)), setting)
     outside = {
         name: (target.value, found[name])
         for name, target in TARGETS[setting].items()

@@ -69,6 +69,16 @@ def test_a_loaded_net_scores_to_the_bit_as_the_saved_one(tmp_path: Path, readout
     assert torch.equal(score(after.net, pools)[0], score(before.net, pools)[0])
 
 
+@pytest.mark.parametrize("name", EVERY_RECIPE)
+def test_a_compact_checkpoint_is_a_quarter_of_the_size_and_scores_nearly_the_same(tmp_path: Path, name: str) -> None:
+    before = saved(tmp_path / "whole", EVERY_RECIPE[name])
+    save_checkpoint(before, tmp_path / "compact", is_compact=True)
+    whole, compact = ((tmp_path / kind / WEIGHTS_FILE).stat().st_size for kind in ("whole", "compact"))
+    assert compact < 0.6 * whole  # names weigh, too, in a small network
+    after, pools = load_checkpoint(tmp_path / "compact"), [pool("Paris", "Rome")]
+    assert score(after.net, pools)[0].tolist() == pytest.approx(score(before.net, pools)[0].tolist(), abs=0.2)
+
+
 def test_saving_again_replaces_the_checkpoint_and_leaves_no_parts(tmp_path: Path) -> None:
     saved(tmp_path / "new" / "folder")
     second = saved(tmp_path / "new" / "folder", seed=5)

@@ -13,9 +13,11 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
+from tests.builders import pool_of, ranked, rollout
 from tests.worlds import generate_pools, planted_pools
 from tracerank.embedding.base import HashEmbedder
 from tracerank.errors import TrainingError
+from tracerank.pools.correctness import choice
 from tracerank.pools.pool import Pool
 from tracerank.trace import train as training
 from tracerank.trace.checkpoint import Checkpoint
@@ -23,7 +25,9 @@ from tracerank.trace.data import ExampleSet, prepare_examples
 from tracerank.trace.net import TraceNet
 from tracerank.trace.recipe import CONTROLS, SETTINGS, WEBQA_RECIPE, GraphRecipe, NetConfig
 from tracerank.trace.selector import TraceSelector
-from tracerank.trace.train import OnStep, train
+from tracerank.trace.train import OnStep, stays_below_vote, train
+from tracerank.votes.answer_groups import ExactGroups
+from tracerank.votes.base import UNLIKE
 from tracerank.votes.voting import MajorityVote
 
 SMALL = NetConfig(width=32, hidden=16, layers=2, feed_forward=32)
@@ -246,3 +250,38 @@ def test_every_graph_control_trains(tmp_path: Path, control: str) -> None:
     assert isinstance(checkpoint, Checkpoint)
     reloaded = TraceSelector.load(tmp_path / "run")
     assert reloaded.decide(generate_pools(1, seed=9)[0]).answer is not None
+
+
+def test_the_votes_accuracy_is_that_of_the_method(tmp_path: Path) -> None:
+    pools = generate_pools(60, seed=5)
+    plan = replace(PLAN, mixed_among="retained")
+    found = prepare_examples(pools, WEBQA_RECIPE, plan, HashEmbedder(8), tmp_path, "world")
+    kept = [Pool.of(pool.question, pool.retained().kept) for pool in pools]
+    mixed = [pool for pool in kept if len({rollout.label for rollout in pool.rollouts}) == 2]
+    right = [choice(pool, MajorityVote(ExactGroups()).decide(pool).sample_id).correct for pool in mixed]
+    assert found.vote_accuracy(np.arange(len(found))) == pytest.approx(np.mean(right))
+
+
+@pytest.mark.parametrize(
+    ("accuracies", "stays"),
+    [
+        ([], False),
+        ([0.1], False),
+        ([0.1, 0.2], False),
+        ([0.2, 0.2], True),
+        ([0.6, 0.2], False),
+        ([0.2, 0.1, 0.3], False),
+    ],
+)
+def test_a_network_stays_below_the_vote_when_it_no_longer_gains(accuracies: list[float], stays: bool) -> None:
+    assert stays_below_vote([{"accuracy": one, "vote": 0.5} for one in accuracies]) is stays
+
+
+def test_pools_of_other_words_are_unlike_those_trained_on(examples: ExampleSet, tmp_path: Path) -> None:
+    train(examples, SMALL, WEBQA_RECIPE, replace(PLAN, epochs=1), tmp_path)
+    selector = TraceSelector.load(tmp_path)
+    world = selector.decide_many(generate_pools(50, seed=8))
+    assert sum(UNLIKE in (decision.note or "") for decision in world) <= 3
+    other = pool_of(rollout("Orn", ranked("bridge", "The Orn is a river that flows under seven bridges of stone.")))
+    bare = pool_of(rollout("Orn"))
+    assert [UNLIKE in (decision.note or "") for decision in selector.decide_many([other, bare])] == [True, False]

@@ -9,6 +9,7 @@ from importlib import resources
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.mixed import mixed_pools
 from tests.viewer.markup import Elements, unpacked
 from tests.viewer.pages import bridge_pool, hostile_pool, page_of, voted
 from tracerank.viewer.page import SCRIPTS, STYLES, About, page_parts, safe_json
@@ -64,3 +65,12 @@ def test_scripts_build_elements_from_text_only() -> None:
     )
     for name in (*SCRIPTS, *STYLES):
         assert not forbidden.search(ASSETS.joinpath(name).read_text(encoding="utf-8")), name
+
+
+def test_agents_are_counted_where_pools_mix_several() -> None:
+    pools = mixed_pools(10, {"able": 1.0, "poor": 0.0})
+    listed = json.loads(Elements(page_of(voted(pools))).texts["list-data"])
+    rows = {agent: counts for agent, *counts in listed["agents"]}
+    assert (rows["able"][0], rows["able"][2:], rows["poor"][2:]) == (10, [10, 10.0], [10, 0.0])
+    assert rows["able"][1] + rows["poor"][1] == 10
+    assert json.loads(Elements(page_of(voted([bridge_pool()]))).texts["list-data"])["agents"] == []

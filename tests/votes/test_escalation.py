@@ -81,6 +81,7 @@ def test_a_decision_says_that_it_was_escalated_why_and_what_was_before() -> None
         "answer": "Rome",
         "sample_id": 0,
         "confidence": 0.3,
+        "rank_score": None,
         "usage": {"prompt_tokens": 100, "completion_tokens": 5, "calls": 2},
         "problem": None,
     }

@@ -162,7 +162,7 @@ def test_a_vote_in_a_folder_decides_as_before_with_a_confidence(tmp_path: Path, 
     assert (selector_kind(tmp_path), loaded.name) == ("vote", "vote")
     decision, wanted = loaded.decide(POOL), vote.decide(POOL)
     assert (decision.sample_id, decision.scores, decision.group) == (wanted.sample_id, wanted.scores, wanted.group)
-    assert decision.confidence is not None
+    assert decision.rank_score is not None
     assert loaded.of_form("longest").decide(POOL).sample_id == MajorityVote(grouping, "longest").decide(POOL).sample_id
 
 

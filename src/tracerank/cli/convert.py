@@ -1,8 +1,10 @@
 """``tracerank convert``: rollouts of any known format in the canonical one, or in ATIF."""
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from contextlib import ExitStack
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -14,9 +16,9 @@ from tracerank.pools.arrow_rows import PARQUET, RowWriter
 from tracerank.pools.atif_export import rollout_to_trajectory
 from tracerank.pools.canonical import rollout_to_record
 from tracerank.pools.pool import Pool
-from tracerank.readers.files.joining import ScatteredRollout
-from tracerank.readers.files.records import Problem
+from tracerank.readers.base import Problem
 from tracerank.readers.grouping import ScatteredPool
+from tracerank.readers.sources.joining import ScatteredRollout
 from tracerank.runs.atomic import line_of, packed, whole_file
 
 CANONICAL, ATIF = "canonical", "atif"
@@ -44,14 +46,15 @@ def convert(output: Path, to: str, inputs: Inputs, force: bool) -> None:
 
     def write(pools: Iterable[Pool]) -> None:
         written.clear()
-        with (
-            whole_file(output) as file,
-            RowWriter(file, output) if is_table else packed(output, file) as out,
-        ):
+        with whole_file(output) as file, ExitStack() as stack:
+            if is_table:
+                add: Callable[[list[dict[str, Any]]], object] = stack.enter_context(RowWriter(file, output)).write
+            else:
+                lines = stack.enter_context(packed(output, file))
+                add = lambda records: lines.write(b"".join(map(line_of, records)))  # noqa: E731
             for pool in pools:
                 written.update(questions=1, rollouts=len(pool.rollouts))
-                records = [record_of(pool.question, one) for one in pool.rollouts]
-                out.write(records if isinstance(out, RowWriter) else b"".join(map(line_of, records)))
+                add([record_of(pool.question, one) for one in pool.rollouts])
 
     def report(problem: Problem) -> None:
         if problem not in met:  # files may be read twice

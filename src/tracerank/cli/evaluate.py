@@ -197,13 +197,17 @@ def _replay(
     as_json: bool,
 ) -> None:
     """Print what each rule for stopping would have cost and brought on the labelled pools that are left."""
+    from tracerank.evidence.confidence import set_level
+    from tracerank.evidence.level import estimate_level
     from tracerank.stopping.replay import replay
 
     labelling = labelling_named(labels)
     with inputs.opened("reading") as (stream, _, _):
         pools = [pool for pool in labelling.pools(filter(is_left, stream)) if is_judged(pool)]
     with working("replaying", "orders", quiet=inputs.quiet) as progress:
-        made = replay(pools, load_method(method, options), k, orders, options.seed, progress.advance)
+        loaded = load_method(method, options)
+        set_level(loaded, estimate_level(pools))
+        made = replay(pools, loaded, k, orders, options.seed, progress.advance)
     if as_json:
         print_json({**made.record(), "labels": labelling.record()}, indent=2)
         return

@@ -11,7 +11,7 @@ from tracerank.errors import ReadError, UndecidedPool, UsageError
 
 if TYPE_CHECKING:  # the readers take longer to import than --help may take
     from tracerank.pools.pool import Pool
-    from tracerank.readers.files.records import Problem
+    from tracerank.readers.base import Problem
     from tracerank.readers.grouping import Report
 
 SHOWN = 10
@@ -64,8 +64,8 @@ class Inputs:
         Without ``is_grouped`` the rollouts of a question may stand anywhere, and all pools are held in memory.
         """
         from tracerank.readers import iter_pools
-        from tracerank.readers.files.inputs import find_files
         from tracerank.readers.grouping import WINDOW_BYTES
+        from tracerank.readers.sources.open import find_files
 
         paths = self.files if files is None else files
         for path in paths:
@@ -118,7 +118,7 @@ class Problems:
 
     def undecided(self, pool: "Pool", reason: str) -> None:
         """Report that a method or its server failed on a pool."""
-        from tracerank.readers.files.records import Problem
+        from tracerank.readers.base import Problem
 
         self.failures += 1
         source = next((one.source for one in pool.rollouts if one.source), "the input")
@@ -176,8 +176,8 @@ def check_lines(path: Path) -> None:
 
 def fingerprint(files: Sequence[Path]) -> list[dict[str, Any]]:
     """Whether files are still the same: name, size and a digest of what is in them."""
-    from tracerank.readers.files.inputs import find_files
-    from tracerank.readers.files.remote import is_remote, remote_identity
+    from tracerank.readers.sources.open import find_files
+    from tracerank.readers.sources.remote import is_remote, remote_identity
 
     names = [name for path in files for name in find_files(path).names]
     return [remote_identity(name) if is_remote(name) else _identity(Path(name)) for name in names]

@@ -10,6 +10,7 @@ from tracerank.cli.labels import labelling_named, note_judge
 from tracerank.cli.terminal import harmless, print_json, print_table, print_tables, working
 from tracerank.evaluation.agent_table import agents_note, agents_record, agents_table
 from tracerank.evaluation.labels import Labelling
+from tracerank.evidence.level import Level, LevelTally
 from tracerank.methods import load_method
 from tracerank.pools.pool import Pool
 from tracerank.readers.inspection import Inspection, Occurrences
@@ -32,6 +33,7 @@ def inspect(method: str, labels: str, inputs: Inputs, as_json: bool) -> None:
     Dropped are the rollouts that --method would never choose. Answers are judged as evaluate judges them.
     """
     labelling, found, agents = labelling_named(labels, is_checked=True), Inspection(), AgentTally()
+    tally = LevelTally()
 
     def counted(pools: Iterable[Pool]) -> Iterator[Pool]:
         for pool, dropped in _with_drops(pools, method):
@@ -42,15 +44,17 @@ def inspect(method: str, labels: str, inputs: Inputs, as_json: bool) -> None:
         pools = progress.over(inputs.pools(found.add_problem, is_grouped=False, on_record=found.add_format))
         for pool in labelling.pools(counted(pools)):
             agents.add(pool)
+            tally.add(pool)
     warnings = [*found.warnings(), *labelling.warnings()]
     if as_json:
         compared = labelling.beside.file.record() if labelling.beside else None
         about: dict[str, object] = {"dropped_by": method, "file_labels": compared}
         about |= {"labelling": {**labelling.record(), "sentence": labelling.sentence}}
         about |= agents_record(agents)
+        about["level"] = None if (level := tally.level()) is None else level.record()
         print_json({**found.record(), **about, "warnings": warnings}, indent=2)
     else:
-        _print(found, labelling, warnings, f"never chosen by {method}", agents)
+        _print(found, labelling, warnings, f"never chosen by {method}", agents, tally.level())
     if not inputs.quiet:
         note_judge(labelling)
 
@@ -62,12 +66,21 @@ def _with_drops(pools: Iterable[Pool], method: str) -> Iterator[tuple[Pool, Mapp
     return ((pool, decision.dropped) for pool, decision in decide_stream(load_method(method), pools))
 
 
-def _print(found: Inspection, labelling: Labelling, warnings: Sequence[str], drops: str, agents: AgentTally) -> None:
+def _print(
+    found: Inspection,
+    labelling: Labelling,
+    warnings: Sequence[str],
+    drops: str,
+    agents: AgentTally,
+    level: Level | None,
+) -> None:
     formats = ", ".join(f"{name} ({count:,} records)" for name, count in found.formats.most_common())
     click.echo(f"format: {harmless(formats)}")
     rows = ((name, f"{count:,}", remark) for name, count, remark in _rows(found, labelling))
     print_table(("", "count", ""), rows, left=(0, 2))
     click.echo(f" {harmless(labelling.sentence)}\n")
+    if level is not None:
+        click.echo(f" {level.sentence}\n")
     if (table := agents_table(agents.figures(), agents_note(agents))) is not None:
         print_tables([table])
     _print_occurrences(drops, "rollouts", found.dropped)

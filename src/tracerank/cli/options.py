@@ -142,7 +142,7 @@ def inputs_options(*, k: bool = True) -> Decorator[Any]:
 
 def _inputs(reader: str, fields: str | None, asked: Path | None, **given: Any) -> Inputs:
     if fields is not None or asked is not None:
-        from tracerank.readers.files.field_map import with_map, with_questions
+        from tracerank.readers.sources.field_map import with_map, with_questions
 
         reader = reader if fields is None else with_map(reader, fields)
         reader = reader if asked is None else with_questions(reader, asked)
@@ -232,6 +232,12 @@ _METHOD: dict[str, Decorator[Any]] = {
         "--form",
         ("commonest", "first", "shortest", "longest"),
         "Which wording of the chosen answer is returned.",
+    ),
+    "answers": choice(
+        "--answers",
+        ("auto", "short", "long"),
+        "Whether answers are reports, whose claims are compared, or facts; auto looks at their length.",
+        default="auto",
     ),
     "seed": seed_option("Seed of random choices."),
     "chat": option("--chat URL#MODEL", "Chat server, for --equality llm and methods that ask a model."),

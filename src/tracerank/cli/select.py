@@ -3,8 +3,9 @@
 import sys
 from collections import Counter
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import BinaryIO
 
 import click
 
@@ -14,8 +15,13 @@ from tracerank.cli.record_files import check_format, finish_decisions
 from tracerank.cli.terminal import json_text, note, print_json, working
 from tracerank.errors import UsageError
 from tracerank.evaluation.tally import Tally
-from tracerank.methods import EQUALITIES, EVIDENCE, MethodOptions, is_folder
+from tracerank.evidence.level import read_ahead
+from tracerank.methods import EQUALITIES, EVIDENCE, MethodOptions, is_fitted
 from tracerank.pools.pool import Pool, drop_reasons
+from tracerank.reports.comparison import Comparison, compare_reports
+from tracerank.reports.deciding import is_of_reports
+from tracerank.reports.digest import digest
+from tracerank.runs.atomic import whole_file
 from tracerank.runs.resumable import ResumableLines
 from tracerank.selecting import Selection, kept_decisions
 from tracerank.votes.agents import AgentTally, Reliabilities
@@ -32,6 +38,11 @@ LOCAL = "local"
 @opt.method_option()
 @opt.escalation_options
 @opt.flag("--gaps", f"Also say what evidence is missing where the confidence is under --below ({UNSURE:g} by default).")
+@opt.option(
+    "--claims FILE.md",
+    "Also write a digest of the questions with long answers: what is contested, what the chosen one lacks.",
+    opt.PATH,
+)
 @opt.flag(
     "--weigh-agents",
     "Decide by a vote by meaning that weighs agents by how much they agree, where the pools can tell. With 20 labelled "
@@ -53,6 +64,7 @@ def select(
     escalate: str | None,
     below: float | None,
     gaps: bool,
+    claims: Path | None,
     weigh_agents: bool,
     options: MethodOptions,
     inputs: Inputs,
@@ -67,11 +79,12 @@ def select(
     """
     if below is not None and escalate is None and not gaps:
         raise UsageError(opt.BELOW_ALONE)
-    if options.equality != EQUALITIES[0] and escalate is None and (method == EVIDENCE or is_folder(method)):
+    if options.equality != EQUALITIES[0] and escalate is None and is_fitted(method):
         raise UsageError(f"--equality is for votes, such as --method majority; {method} compares answers by itself")
     if engine != LOCAL:
-        if escalate is not None or gaps or weigh_agents:
-            raise UsageError(f"--engine {engine}: --escalate, --gaps and --weigh-agents need --engine {LOCAL}")
+        if escalate is not None or gaps or weigh_agents or claims is not None:
+            wanted = "--escalate, --gaps, --weigh-agents and --claims"
+            raise UsageError(f"--engine {engine}: {wanted} need --engine {LOCAL}")
         _select_on_engine(engine, inputs, output, method, options, workers, force)
         return
     if weigh_agents and (method != EVIDENCE or escalate is not None):
@@ -79,6 +92,8 @@ def select(
     if output is not None:
         check_output(output, inputs.files, force, is_resumable=True)
         check_format(output)
+    if claims is not None:
+        check_output(claims, inputs.files, force)
     agents = _agents(inputs) if weigh_agents else None
     selection = Selection(
         method, options, escalate, below if escalate else None, (below or UNSURE) if gaps else None, agents
@@ -87,15 +102,20 @@ def select(
     hides_progress = output is None and sys.stdout.isatty()
     with ExitStack() as stack:
         pools, progress, problems = stack.enter_context(inputs.opened("loading", (output,), hides_progress))
+        level, pools = read_ahead(pools)
+        selection = replace(selection, level=level)
         loaded, lines = selection.load(), None
         if (workers or 1) > 1:
             selection.refuse_workers()
         summary = Summary(Tally(loaded.name))
+        digests = None if claims is None else Digests(stack.enter_context(whole_file(claims)))
         if output is not None:
             run = {**inputs.identity(), **selection.identity()}
             lines = stack.enter_context(ResumableLines(output, run, force=force, finish=finish_decisions))
             for pool, decision in kept_decisions(lines, pools):
                 summary.add(pool, decision)
+                if digests is not None:
+                    digests.add_kept(pool, decision)
         progress.describe("selecting")
         for pool, decision in selection.decided(loaded, pools, workers or 1):
             record = decision_line(pool, decision, loaded.name)
@@ -104,8 +124,12 @@ def select(
             else:
                 lines.write(json_text(record).encode() + b"\n")
             summary.add(pool, decision)
+            if digests is not None:
+                digests.add(decision)
             if decision.failure is not None:
                 problems.undecided(pool, decision.failure)
+    if digests is not None and not digests.count:
+        note(f"{claims}: no question has long answers, so it is empty")
     if not inputs.quiet:
         for line in (str(summary), *summary.tally.notes()):
             note(line)
@@ -140,6 +164,8 @@ class Summary:
     """Questions without a candidate."""
     bare: int = 0
     """Questions of which no rollout shows evidence."""
+    long: int = 0
+    """Questions whose answers were compared as reports."""
     dropped: Counter[str] = field(default_factory=Counter)
 
     def add(self, pool: Pool, decision: Decision) -> None:
@@ -147,6 +173,7 @@ class Summary:
         self.tally.add(decision)
         self.rollouts += len(pool)
         self.empty += decision.answer is None and NO_ANSWER not in decision.counts
+        self.long += is_of_reports(decision)
         self.bare += not any(rollout.has_evidence for rollout in pool.rollouts)
         self.dropped.update(drop_reasons(pool, decision.dropped))
 
@@ -154,7 +181,30 @@ class Summary:
         reasons = ", ".join(f"{count:,} {reason}" for reason, count in self.dropped.most_common())
         dropped = f"{self.dropped.total():,} of {self.rollouts:,} rollouts dropped{f' ({reasons})' if reasons else ''}"
         bare = f"; {self.bare:,} questions without evidence: decided by votes" if self.bare else ""
-        return f"{self.tally.decided:,} questions, {self.empty:,} of them without a candidate; {dropped}{bare}"
+        long = f"; {self.long:,} with long answers, compared as reports and without a confidence" if self.long else ""
+        return f"{self.tally.decided:,} questions, {self.empty:,} of them without a candidate; {dropped}{bare}{long}"
+
+
+@dataclass(slots=True)
+class Digests:
+    """The file of ``--claims``: a digest of each question with long answers."""
+
+    file: BinaryIO
+    count: int = 0
+
+    def add(self, decision: Decision) -> None:
+        """A decision that was made now."""
+        if isinstance(decision.claims, Comparison):
+            self._write(decision.claims)
+
+    def add_kept(self, pool: Pool, decision: Decision) -> None:
+        """A decision of an interrupted run, whose claims are not at hand."""
+        if is_of_reports(decision):
+            self._write(compare_reports(pool.question.text, pool))
+
+    def _write(self, compared: Comparison) -> None:
+        self.file.write(("\n\n" * (self.count > 0) + digest(compared)).encode("utf-8", "backslashreplace"))
+        self.count += 1
 
 
 def _select_on_engine(

@@ -17,7 +17,7 @@ TOKEN_VARIABLE = "TRACERANK_SERVICE_TOKEN"
 
 @click.command(epilog=opt.example("tracerank serve --port 8100"))
 @opt.method_option()
-@opt.method_options("equality", "form", "encoder")
+@opt.method_options("equality", "form", "answers", "encoder")
 @opt.address_options(8100)
 @opt.option("--timeout S", "Seconds until a request gets 504.", opt.SECONDS, default=DEFAULT_SETTINGS.seconds)
 @opt.option(
@@ -90,7 +90,7 @@ def serve(
 
 @click.command(epilog=opt.example("tracerank mcp"))
 @opt.method_option()
-@opt.method_options("equality", "form", "encoder")
+@opt.method_options("equality", "form", "answers", "encoder")
 def mcp(method: str, options: MethodOptions) -> None:
     """Serve selection over the Model Context Protocol, on stdin and stdout.
 

@@ -1,6 +1,7 @@
 """``tracerank train``: the paper's network from labelled pools."""
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -54,8 +55,8 @@ def train(
     """Train the paper's network on labelled pools.
 
     Pools with only right or only wrong answers are left out. 5% of the questions are held out to choose the best epoch,
-    and the vote, the shipped selector and the network are compared on them at the end. Use the result with
-    --method FOLDER.
+    and the vote, the shipped selector and the network are compared on them at the end. Training ends early when the
+    network stays below the vote. Use the result with --method FOLDER.
     """
     first = inputs.files[0]
     if str(first) in (WEBQA, BROWSING) and not first.exists():
@@ -81,7 +82,14 @@ def train(
             note(line)
         note_judge(labelling)
     with working("training", unit="steps", total=ready.steps, quiet=inputs.quiet) as progress:
-        summary = ready.run(lambda step: progress.advance())
+
+        def on_epoch(figures: Mapping[str, float]) -> None:
+            line = f"network {100 * figures['accuracy']:.1f}%, vote {100 * figures['vote']:.1f}% of the held-out pools"
+            progress.describe(f"training ({line})")
+            if not inputs.quiet:
+                note(f"after an epoch: {line}")
+
+        summary = ready.run(lambda loss: progress.advance(), on_epoch)
     with working("comparing", quiet=inputs.quiet) as progress:
         again = progress.over(without_held_out(inputs.pools(lambda problem: None), split))
         compared = compare_held_out(output, embedder, again, ready.k, labelling_named(labels))

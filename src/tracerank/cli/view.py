@@ -8,6 +8,8 @@ import click
 from tracerank.cli import options as opt
 from tracerank.cli.inputs import SOME_FAILED, Inputs, check_output
 from tracerank.cli.terminal import note
+from tracerank.evidence.confidence import set_level
+from tracerank.evidence.level import read_ahead
 from tracerank.methods import MethodOptions, fitted_by, load_method
 
 NAMED_FILES = 3
@@ -31,6 +33,8 @@ def view(output: Path, method: str, options: MethodOptions, inputs: Inputs, forc
     title = ", ".join(map(str, inputs.files[:NAMED_FILES])) + (", …" if len(inputs.files) > NAMED_FILES else "")
     with inputs.opened("loading", (output,)) as (pools, progress, problems):
         chosen, vote = load_method(method, options), load_method("majority", options)
+        level, pools = read_ahead(pools)
+        set_level(chosen, level)
         progress.describe("explaining")
         size = write_page(
             output,

@@ -15,6 +15,8 @@ from tracerank.evaluation.labels import Labelling
 from tracerank.evaluation.records import Record, RecordFolder, read_records
 from tracerank.evaluation.scores import Row, ScoreFold
 from tracerank.evaluation.tally import Tally
+from tracerank.evidence.confidence import set_level
+from tracerank.evidence.level import read_ahead
 from tracerank.pools.correctness import is_judged
 from tracerank.pools.pool import Pool
 from tracerank.pools.subsets import Split
@@ -177,7 +179,10 @@ def run_evaluation(
         for record in () if target is None else read_records(target.folder):
             add(record)
         for backbone, pools in sets:
-            known = labelled(pools)
+            level, every = read_ahead(pools)
+            for method in methods:
+                set_level(method, level)
+            known = labelled(every)
             for record in evaluate(
                 methods,
                 known if target is None else target.noting(known, backbone, fitted),

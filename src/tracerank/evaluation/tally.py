@@ -4,7 +4,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 
 from tracerank.evaluation.records import Record
-from tracerank.votes.base import ALIKE, ASKED_AGAIN, FORCED, LENIENT, NO_ANSWER, Decision
+from tracerank.votes.base import ALIKE, ASKED_AGAIN, FORCED, LENIENT, NO_ANSWER, UNLIKE, Decision
 from tracerank.votes.voting import NO_CONFIDENCE
 
 
@@ -25,7 +25,7 @@ class Tally:
         """One more decision."""
         self.decided += 1
         self.counts.update(made.counts.keys())
-        self.counts.update(remark for remark in (NO_CONFIDENCE, ALIKE) if remark in (made.note or ""))
+        self.counts.update(remark for remark in (NO_CONFIDENCE, ALIKE, UNLIKE) if remark in (made.note or ""))
         if made.failure is not None:
             self.failed += 1
             self.first_failure = self.first_failure or made.failure
@@ -45,6 +45,11 @@ class Tally:
                 f"warning: {self.method}: in {alike:,} of {self.decided:,} decisions all scores are equal, so the "
                 "first candidate or the first decision stands; behind a reasoning parser, log probabilities may be "
                 "those of the reasoning"
+            )
+        if unlike := self.counts[UNLIKE]:
+            made.append(
+                f"warning: {self.method}: {unlike:,} of {self.decided:,} pools are {UNLIKE}; nothing is known of its "
+                "accuracy there: measure it with tracerank evaluate, or train on your own pools"
             )
         parts = [f"{self.counts[name]:,} {name}" for name in (ASKED_AGAIN, LENIENT, FORCED) if self.counts[name]]
         if self.counts[NO_ANSWER]:

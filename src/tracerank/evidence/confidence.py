@@ -2,11 +2,12 @@
 
 It looks at the pool, not at the method: the share of rollouts that agree in meaning, whether their evidence leads to
 the answer, and the level of the agent, which is how often two of its rollouts agree over all of the user's pools.
-Fitted on other agents (``studies/shipped_weights/confidence.py``), or on the user's own pools
-(``fitting/calibrate.py``), where the method's own scores count, too.
+Fitted on other agents (``studies/shipped_weights/confidence.py``), or on the user's own labelled pools
+(``fitting/calibrate.py``), where the method's own scores count, too. What was fitted on other agents is a probability
+only where the level is known: without it a decision has a rank score alone, since agents are right 5 to 80% of the
+time with the same votes.
 """
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
@@ -14,12 +15,13 @@ from pathlib import Path
 from typing import Any
 
 from tracerank.errors import CheckpointError
+from tracerank.evidence.level import Level, log_odds
 from tracerank.evidence.model import Logistic
 from tracerank.evidence.table import EvidenceTable, PoolEvidence
 from tracerank.evidence.text import TextLines
 from tracerank.pools.pool import Pool
 from tracerank.pools.types import Rollout
-from tracerank.votes.base import Decision
+from tracerank.votes.base import LABELS, POOLS, Decision, Method
 from tracerank.votes.folders import (
     CONFIDENCE,
     SHIPPED,
@@ -39,16 +41,9 @@ USUAL_EVIDENCE = 0.45
 """``chain_recall`` of returned answers, on average."""
 USUAL_LEVEL = 0.5
 """Taken for an agent of unknown level."""
-_LOWEST_LEVEL = 0.02
 
 Known = tuple[Sequence[Rollout], EvidenceTable]
 """What was counted of a pool already: its rollouts with an answer, and their table."""
-
-
-def level_odds(level: float) -> float:
-    """Log odds of a level, bounded."""
-    bounded = min(max(level, _LOWEST_LEVEL), 1 - _LOWEST_LEVEL)
-    return math.log(bounded / (1 - bounded))
 
 
 def standing_in(pool: Pool, decision: Decision, known: Known | None = None) -> dict[str, float] | None:
@@ -66,7 +61,7 @@ def standing_in(pool: Pool, decision: Decision, known: Known | None = None) -> d
     return {
         SHARE: float(table.votes[row]) / len(pool),
         EVIDENCE: table.named(row)["chain_recall"] - USUAL_EVIDENCE if has_evidence else 0.0,
-        LEVEL: level_odds(USUAL_LEVEL),
+        LEVEL: log_odds(USUAL_LEVEL),
         SCORE_LEAD: max(here) - max(there) if here and there else 0.0,
     }
 
@@ -78,19 +73,35 @@ class Calibration:
     model: Logistic
     training: Mapping[str, Any] = field(default_factory=dict)
     """What it was fitted on, and how well it held."""
+    is_own: bool = False
+    """Whether it was fitted on the user's labels; else it needs the level of the user's agent."""
+    level: Level | None = None
+    """None: unknown."""
+
+    @property
+    def basis(self) -> str | None:
+        """What a confidence rests on; None: it would rest on nothing."""
+        return LABELS if self.is_own else None if self.level is None else POOLS
+
+    def at_level(self, level: Level | None) -> "Calibration":
+        """The same for an agent of this level; one that was fitted on labels stays."""
+        return self if self.is_own else replace(self, level=level)
 
     def calibrate(self, pool: Pool, decision: Decision, known: Known | None = None) -> Decision:
-        """The decision with its confidence."""
+        """The decision with its rank score, and with its confidence if that has a basis."""
         if decision.sample_id is None or decision.answer is None:
             return decision
         standing = standing_in(pool, decision, known)
-        # An answer without a meaning is an abstention: nothing that could be right.
-        confidence = None if standing is None else self.model.probability(standing)
-        return decision if decision.confidence == confidence else replace(decision, confidence=confidence)
+        if standing is None:  # an answer without a meaning is an abstention: nothing that could be right
+            return replace(decision, confidence=None, basis=None, rank_score=None)
+        if self.level is not None:
+            standing[LEVEL] = log_odds(self.level.agreement)
+        found, basis = self.model.probability(standing), self.basis
+        return replace(decision, confidence=None if basis is None else found, basis=basis, rank_score=found)
 
     def save(self, folder: str | Path) -> None:
         """Write it beside the selector in a folder."""
-        about = {"format": FORMAT, **self.model.record(), "training": dict(self.training)}
+        about = {"format": FORMAT, **self.model.record(), "is_own": self.is_own, "training": dict(self.training)}
         write_description(Path(folder) / CONFIDENCE, about)
 
 
@@ -101,7 +112,7 @@ def read_confidence(folder: str | Path) -> Calibration | None:
         return None
     about = read_description(path, FORMAT, "confidence")
     with checked_description(path):
-        return Calibration(Logistic.of_record(about, COLUMNS), training=dict(about["training"]))
+        return Calibration(Logistic.of_record(about, COLUMNS), dict(about["training"]), bool(about["is_own"]))
 
 
 @cache
@@ -111,3 +122,13 @@ def shipped_confidence() -> Calibration:
     if found is None:
         raise CheckpointError(f"{folder_of(SHIPPED) / CONFIDENCE}: missing; install the package again")
     return found
+
+
+def set_level(method: Method, level: Level | None) -> None:
+    """Tell a method that was just loaded, and those inside it, the level of the user's agent."""
+    for inner in (getattr(method, name, None) for name in ("first", "short", "method")):
+        if inner is not None:
+            set_level(inner, level)
+    calibrator = getattr(method, "calibrator", None)
+    if isinstance(calibrator, Calibration):
+        method.calibrator = calibrator.at_level(level)  # type: ignore[attr-defined]

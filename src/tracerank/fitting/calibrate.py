@@ -175,7 +175,7 @@ def best_calibration(cases: Cases) -> Calibrated:
     made = None
     if chosen != AS_IT_IS:
         summary = {"form": chosen, "questions": count, "cases": len(cases), **figures[chosen].record()}
-        made = Calibration(FORMS[chosen](cases, start), summary)
+        made = Calibration(FORMS[chosen](cases, start), summary, is_own=True)
     return Calibrated(chosen, made, figures, count, len(cases))
 
 

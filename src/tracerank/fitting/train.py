@@ -22,7 +22,7 @@ from tracerank.pools.pool import Pool
 from tracerank.pools.types import BROWSING, WEBQA
 from tracerank.trace.data import prepare_examples
 from tracerank.trace.recipe import SETTINGS, NetConfig
-from tracerank.trace.train import OnStep, device_named, train
+from tracerank.trace.train import OnEpoch, OnStep, device_named, train
 from tracerank.votes.folders import FITTED_ON, remember_fitted
 
 PRESETS: Mapping[str, tuple[Mapping[str, Any], Mapping[str, Any]]] = MappingProxyType(
@@ -57,7 +57,7 @@ class PreparedTraining:
     """What speaks against the preset here, in a line."""
     steps: int
     """How often ``on_step`` is called by a run that is not interrupted."""
-    run: Callable[[OnStep], Mapping[str, Any]]
+    run: Callable[[OnStep, OnEpoch], Mapping[str, Any]]
     """Trains, saves and returns the summary."""
     k: int
     """Rollouts per question."""
@@ -65,9 +65,12 @@ class PreparedTraining:
     @staticmethod
     def outcome(summary: Mapping[str, Any]) -> str:
         """How well a summary says it went, in a line."""
+        done, planned = len(summary["epochs"]), summary["plan"]["epochs"]
+        stopped = "" if done == planned else f"; stopped after {done} of {planned} epochs: it stays below the vote"
         return (
             f"epoch {summary['best_epoch']} is best, {100 * summary['validation_accuracy']:.1f}% right on "
-            f"{summary['questions']['validation']:,} held-out mixed pools"
+            f"{summary['questions']['validation']:,} held-out mixed pools, the vote "
+            f"{100 * summary['validation_vote']:.1f}%{stopped}"
         )
 
 
@@ -130,11 +133,17 @@ def prepare_training(
         f"{mixed:,} pools with right and wrong answers are few: the paper's network tends to lose to the vote with "
         f"fewer than {enough:,}; `tracerank fit` works with some hundred"
     )
+
+    def run(on_step: OnStep, on_epoch: OnEpoch) -> Mapping[str, Any]:
+        learned = (examples, config, paper.recipe, plan, output)
+        shown = train(*learned, device=where, on_step=on_step, on_epoch=on_epoch, stops_below_vote=True)
+        return shown.training
+
     return PreparedTraining(
         about=", ".join(f"{count:,} {what}" for what, count in examples.manifest["counts"].items()),
         labelling=examples.manifest["notes"].get("labels"),
         caution=None if mixed >= enough else few,
         steps=plan.epochs * -(-mixed // plan.batch_pools),
-        run=lambda on_step: train(examples, config, paper.recipe, plan, output, device=where, on_step=on_step).training,
+        run=run,
         k=plan.k,
     )

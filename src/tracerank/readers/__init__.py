@@ -1,6 +1,6 @@
 """ANY LOG -> ROLLOUT: transcript files of any known format to pools, recognised by content and streamed.
 
-Holds the entry points. The rooms, each built on those before it: `files/` (bytes to records), `calls/` (tool calls to
+Holds the entry points. The rooms, each built on those before it: `sources/` (bytes to records), `calls/` (tool calls to
 rollouts), `browser/` and `telemetry/` (two worlds of events), `formats/` (one module a format); `detect.py` lists the
 formats, `grouping.py` makes the pools. No module decides between answers, and none reads a label as text.
 """
@@ -15,15 +15,15 @@ from typing import TYPE_CHECKING, Any, cast
 from tracerank.errors import ReadError, UsageError
 from tracerank.pools.pool import Pool
 from tracerank.pools.types import Question
-from tracerank.readers.base import Parsed, Reader, Record
+from tracerank.readers.base import Parsed, PathLike, Problem, Reader, Record, RecordAt
 from tracerank.readers.detect import AUTO, CANONICAL, READERS, assign_readers, reader_named, taken_apart
-from tracerank.readers.files.canonical_lines import CanonicalLines
-from tracerank.readers.files.event_files import runs_in
-from tracerank.readers.files.field_map import ASKED, BETWEEN, FieldMap, name_and_map, name_and_questions
-from tracerank.readers.files.inputs import NOT_A_FILE, find_files
-from tracerank.readers.files.joining import Joiner, Joining, ScatteredRollout
-from tracerank.readers.files.records import PathLike, Problem, ReadLine, RecordAt, iter_values, read_one
 from tracerank.readers.grouping import WINDOW_BYTES, Placed, Report, group, parse_record
+from tracerank.readers.sources.canonical_lines import CanonicalLines
+from tracerank.readers.sources.field_map import ASKED, BETWEEN, FieldMap, name_and_map, name_and_questions
+from tracerank.readers.sources.joining import Joiner, Joining, ScatteredRollout
+from tracerank.readers.sources.json_lines import ReadLine, iter_values, read_one
+from tracerank.readers.sources.open import NOT_A_FILE, find_files
+from tracerank.readers.sources.stitch import runs_in
 from tracerank.readers.telemetry.reader import TelemetryReader
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ __all__ = [
 
 
 Given = Any
-"""Paths, or what has rows: ``tracerank.readers.files.arrow.rows_in`` takes it without importing its library."""
+"""Paths, or what has rows: ``tracerank.readers.sources.arrow.rows_in`` takes it without importing its library."""
 OnRecord = Callable[[str], None]
 """Told the name of the reader that takes each record."""
 Questions = PathLike | Mapping[str, str] | Iterable[Question]
@@ -186,7 +186,7 @@ class _Source:
         for place in places:
             yield from self._from_place(place, places)
         if rows is not None:
-            from tracerank.readers.files.arrow import rows_in
+            from tracerank.readers.sources.arrow import rows_in
 
             items = iter_values(rows_in(rows), ROWS)
             yield from self._named(ROWS, self._parsed(self._stitched(items)), places)
@@ -197,7 +197,7 @@ class _Source:
             for name, traces in by_file(rest, places).items():
                 yield from self._named(name, traces, places)
         if self.fields.paths:
-            for problem in self.fields.unseen(self.seen, ", ".join(map(os.fspath, places)) or ROWS):
+            for problem in self.fields.unseen(self.seen, ", ".join(os.fspath(place) for place in places) or ROWS):
                 self.report(problem)
         if self.unasked is not None:
             for problem in self.unasked.told():

@@ -14,9 +14,11 @@ from tracerank.pools.types import Question
 from tracerank.pools.urls import canonical_url
 from tracerank.readers.base import Parsed, Record, reject
 from tracerank.readers.calls.assembly import rollout_of, unread
+from tracerank.readers.chat_turns import Turns
 from tracerank.readers.events import Asked, Called, Event, Returned, Said
-from tracerank.readers.files.loose_json import decoded_value
-from tracerank.readers.files.record_fields import (
+from tracerank.readers.results import Result
+from tracerank.readers.sources.loose_json import decoded_value
+from tracerank.readers.sources.record_fields import (
     explicit_answer,
     final_text,
     label_of,
@@ -24,7 +26,6 @@ from tracerank.readers.files.record_fields import (
     sample_id_of,
     unasked_question,
 )
-from tracerank.readers.results import Result
 from tracerank.readers.tools import (
     ToolCall,
     ToolNames,
@@ -63,7 +64,7 @@ class Dialogue:
     calls: tuple[ToolCall, ...] = ()
     """In the order in which they were made."""
     asked: str | None = None
-    """Text of the first user message."""
+    """What the user asked before the work began."""
     final: str | None = None
     """The agent's last words, from which the answer is extracted; None: it never answered."""
     plans: frozenset[str] = frozenset()
@@ -83,7 +84,7 @@ class Assembly:
         self._waiting: dict[int, str] = {}  # calls that have not returned, with their clean names
         self._unpaired: list[Returned] = []  # returns without an id, since the last other event
         self._cited: dict[str, Result] = {}
-        self._asked = ""
+        self._turns = Turns()
         self._final: str | None = None
         self._plans: set[str] = set()
         self._said: dict[str, str] = {}  # id of a message -> its longest text
@@ -99,9 +100,10 @@ class Assembly:
         if isinstance(event, Called):
             self._call(event)
         elif isinstance(event, Said):
+            self._turns.reply()
             self._say(event)
-        elif not self._asked.strip():
-            self._asked = event.text
+        elif not self._calls or self._turns.question is None:
+            self._turns.ask(event.text)
 
     def ask(self, text: str) -> None:
         self.add(Asked(text))
@@ -144,7 +146,7 @@ class Assembly:
         self._pair()
         self.pairing.unreturned = sum(is_underway(name, {}) for name in self._waiting.values())
         calls = tuple(_with_citations(self._calls, self._cited))
-        return Dialogue(calls, self._asked or None, self._final, frozenset(self._plans), self.pairing)
+        return Dialogue(calls, self._turns.question, self._final, frozenset(self._plans), self.pairing)
 
     def _call(self, event: Called) -> None:
         given = event.arguments

@@ -1,13 +1,15 @@
 """The seam between any transcript format and the rest: one record in, one question and rollout out."""
 
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, NoReturn, Protocol
+from typing import Any, NamedTuple, NoReturn, Protocol
 
 from tracerank.errors import MalformedRollout
 from tracerank.pools.types import Question, Rollout
 
 Record = Mapping[str, Any]
+PathLike = str | os.PathLike[str]
 GENERAL = "general"
 """The reader that goes by shape; others know who it is without importing it."""
 
@@ -28,6 +30,30 @@ class Parsed:
     """What logs of this kind do not say or leave open; told once for all rollouts that share it."""
     loss: str = ""
     """What was seen in this record and not understood; told with its place."""
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """Something that could not be read as it stands, and what was done about it."""
+
+    source: str
+    """``file:line``, ``file:[index]`` or the file."""
+    reason: str
+
+    def __str__(self) -> str:
+        return f"{self.source}: {self.reason}"
+
+
+class RecordAt(NamedTuple):
+    """One JSON object and where it stands."""
+
+    value: Record
+    source: str
+    """``file:line`` in JSON Lines, ``file:[index]`` in a JSON array, followed by the place inside a container."""
+    size: int
+    """Bytes it takes in the (uncompressed) file; in an intact array, the average."""
+    parsed: Parsed | None = None
+    """The rollout, where who read the line knew it at once; then ``value`` tells the schema and nothing else."""
 
 
 class Reader(Protocol):

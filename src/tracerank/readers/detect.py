@@ -9,11 +9,10 @@ from types import MappingProxyType
 
 from tracerank.errors import ReadError, UsageError, did_you_mean
 from tracerank.plugins import READER_GROUP, Plugin, plugins
-from tracerank.readers.base import GENERAL, Reader, Record
-from tracerank.readers.files.containers import parts_of_pool
-from tracerank.readers.files.field_map import is_decision, proposed_map
-from tracerank.readers.files.own_records import asks_itself, dump_in, unwrapped
-from tracerank.readers.files.records import PATIENCE, RecordAt
+from tracerank.readers.base import GENERAL, Reader, Record, RecordAt
+from tracerank.readers.sources.field_map import is_decision, proposed_map
+from tracerank.readers.sources.json_lines import PATIENCE
+from tracerank.readers.sources.unwrap import asks_itself, dump_in, parts_of_pool, unwrapped
 
 AUTO = "auto"
 

@@ -15,10 +15,9 @@ from tracerank.errors import MalformedRollout, ReadError
 from tracerank.pools.pool import Pool
 from tracerank.pools.types import Question, Rollout
 from tracerank.readers.agent_names import agent_of
-from tracerank.readers.base import GENERAL, Parsed, Reader, Record, UnreadableRollout
-from tracerank.readers.files.joining import Digests, digest_of
-from tracerank.readers.files.record_fields import goes_by_bare_id
-from tracerank.readers.files.records import Problem, RecordAt
+from tracerank.readers.base import GENERAL, Parsed, Problem, Reader, Record, RecordAt, UnreadableRollout
+from tracerank.readers.sources.joining import Digests, digest_of
+from tracerank.readers.sources.record_fields import goes_by_bare_id
 
 WINDOW_BYTES = 64 * 2**20
 """A pool is closed when more bytes than this of other questions' records were read since it began."""

@@ -14,8 +14,8 @@ from tracerank.answers.exact import normalize_answer
 from tracerank.pools.documents import link_documents
 from tracerank.pools.pool import Pool
 from tracerank.pools.types import Rollout, Search
+from tracerank.readers.base import Problem
 from tracerank.readers.calls.assembly import URL_ONLY
-from tracerank.readers.files.records import Problem
 
 LONG_ANSWER_WORDS = 12
 """Answers longer than this are rarely equal as strings."""

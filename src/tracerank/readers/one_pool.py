@@ -5,18 +5,19 @@ the others are: here, unlike in a file, somebody says that each of them is a rol
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from tracerank.errors import MalformedRollout, ReadError
 from tracerank.pools.canonical import rollout_to_record
 from tracerank.pools.pool import Pool
 from tracerank.readers import pools_of_records
-from tracerank.readers.base import Record
+from tracerank.readers.agent_names import agent_of
+from tracerank.readers.base import Problem, Record, RecordAt
 from tracerank.readers.detect import AUTO, READERS, detect
-from tracerank.readers.files.field_map import FieldMap, name_and_map
-from tracerank.readers.files.records import Problem, RecordAt
 from tracerank.readers.formats.canonical import CanonicalReader
 from tracerank.readers.formats.chat import is_conversation
+from tracerank.readers.sources.field_map import FieldMap, name_and_map
 
 _CANONICAL = CanonicalReader()
 _CHAT, _PLAIN = (READERS[name] for name in ("openai-chat", "plain"))
@@ -70,5 +71,5 @@ def _complete(record: dict[str, Any], index: int) -> Record:
         return record  # told by whoever reads it in the end
     if parsed is None:
         return record
-    plain = rollout_to_record(parsed.question, parsed.rollout)
+    plain = rollout_to_record(parsed.question, replace(parsed.rollout, agent=agent_of(record)))
     return {"searches": [], **plain, "sample_id": parsed.rollout.sample_id if parsed.is_numbered else index}

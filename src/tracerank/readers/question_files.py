@@ -20,12 +20,11 @@ from tracerank.answers.exact import normalize_text
 from tracerank.errors import ReadError
 from tracerank.pools.canonical import kind_of
 from tracerank.pools.types import Question
-from tracerank.readers.base import Record
-from tracerank.readers.files.inputs import find_files, iter_input
-from tracerank.readers.files.record_fields import RECORD_KEY, identity_of, references_of
-from tracerank.readers.files.records import PathLike, Problem, RecordAt
-from tracerank.readers.files.remote import is_remote, opened_remote
-from tracerank.readers.files.tables import header_of
+from tracerank.readers.base import PathLike, Problem, Record, RecordAt
+from tracerank.readers.sources.open import find_files, iter_input
+from tracerank.readers.sources.record_fields import RECORD_KEY, identity_of, references_of
+from tracerank.readers.sources.remote import is_remote, opened_remote
+from tracerank.readers.sources.tables import header_of
 from tracerank.readers.values import encodable
 
 TEXT_FIELDS = ("question", "query", "text", "prompt")

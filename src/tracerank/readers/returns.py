@@ -12,10 +12,10 @@ from typing import Any
 
 from tracerank.answers.exact import normalize_text
 from tracerank.pools.urls import canonical_url
-from tracerank.readers.files.loose_json import NOT_JSON, load_json, load_literal, load_objects
-from tracerank.readers.files.printed_objects import load_printed
 from tracerank.readers.ranked import split_ranked
 from tracerank.readers.results import Result, blocks_of, flat_text, is_failure
+from tracerank.readers.sources.loose_json import NOT_JSON, load_json, load_literal, load_objects
+from tracerank.readers.sources.printed_objects import load_printed
 from tracerank.readers.text_fields import is_empty_table
 from tracerank.readers.text_results import announces, laid_out
 from tracerank.readers.values import encodable

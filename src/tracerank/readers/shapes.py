@@ -11,8 +11,8 @@ from typing import Any
 
 from tracerank.readers import vocabulary as words
 from tracerank.readers.events import Called, Returned
-from tracerank.readers.files.loose_json import decoded_value
 from tracerank.readers.hosted import hosted_call, hosted_results, is_hosted_result, plain_sources
+from tracerank.readers.sources.loose_json import decoded_value
 from tracerank.readers.values import text_of, whole_number
 from tracerank.readers.vocabulary import plain_fields, plain_key
 

@@ -9,8 +9,8 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from tracerank.pools.urls import canonical_url
-from tracerank.readers.files.loose_json import load_literal
 from tracerank.readers.results import Result
+from tracerank.readers.sources.loose_json import load_literal
 
 _LONGEST_TITLE = 150
 _ADDRESS = r"(?P<url>https?://(?:[^\s()<>\[\]]|\([^\s()<>]{0,200}\)){1,2000}+)"

@@ -16,8 +16,8 @@ from typing import Any, Literal, NamedTuple
 from tracerank.answers.text_keys import trimmed
 from tracerank.pools.urls import canonical_url
 from tracerank.readers import vocabulary as words
-from tracerank.readers.files.loose_json import NOT_JSON, load_after, load_json, load_loosely
 from tracerank.readers.results import Result
+from tracerank.readers.sources.loose_json import NOT_JSON, load_after, load_json, load_loosely
 from tracerank.readers.values import encodable, plain_text
 
 CallKind = Literal["search", "open", "find", "other"]

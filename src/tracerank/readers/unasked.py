@@ -10,12 +10,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from tracerank.pools.types import Question
-from tracerank.readers.base import Record
-from tracerank.readers.files.inputs import Found, find_files
-from tracerank.readers.files.records import PathLike, Problem
-from tracerank.readers.files.run_names import RunName, common_folder, question_of_run, run_names
+from tracerank.readers.base import PathLike, Problem, Record
 from tracerank.readers.grouping import Placed, Report
 from tracerank.readers.question_files import QuestionTable
+from tracerank.readers.sources.open import Found, find_files
+from tracerank.readers.sources.run_names import RunName, common_folder, question_of_run, run_names
 
 _RUN_FIELDS = ("run_name", "session_id", "sessionId", "session_name", "thread_id", "threadId", "conversation_id")
 _SHOWN = 3

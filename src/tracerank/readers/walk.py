@@ -13,7 +13,6 @@ from tracerank.readers import vocabulary as words
 from tracerank.readers.assemble import Dialogue, dialogue_of, stated_answer
 from tracerank.readers.calls.text_calls import CALL_TAGS, spoken, tagged_returns, written_calls
 from tracerank.readers.events import Asked, Called, Event, Returned, Said
-from tracerank.readers.files.loose_json import decoded_value
 from tracerank.readers.hosted import cited_in, grounded_call
 from tracerank.readers.results import Result
 from tracerank.readers.shapes import (
@@ -35,6 +34,7 @@ from tracerank.readers.shapes import (
     side_by_side,
     unwrapped,
 )
+from tracerank.readers.sources.loose_json import decoded_value
 from tracerank.readers.tools import clean_name, names_in_use, parse_arguments
 from tracerank.readers.values import part_text, plain_text, said_of, text_of
 from tracerank.readers.vocabulary import plain_fields, plain_key

@@ -32,12 +32,12 @@ GUARDED = 3
 """Reports from which on the guards say anything: of two, either may be the one off topic."""
 
 EMPTY, STUB, REFUSAL, NARRATION, TRUNCATED, OFF_TOPIC = (
-    "no report",
-    "a stub, not a report",
-    "it says that it could not answer",
-    "it tells what the agent is about to do",
-    "it breaks off",
-    "off the topic of the prompt or of the other reports",
+    "no answer",
+    "stub",
+    "refusal",
+    "narrates the search",
+    "truncated",
+    "off topic",
 )
 _NARRATION = lazy_pattern(
     r"(?i)(?:^|[.!?:]\s+|\n)\W{0,3}(?:now,? |next,? |first,? |okay,? |ok,? )?"
@@ -47,8 +47,8 @@ _REFUSAL = lazy_pattern(
     r"(?i)\b(?:i (?:could not|couldn't|cannot|can't|was unable|am unable|don't have|do not have|did not find"
     r"|didn't find|apologi[sz]e)|i'm (?:sorry|unable)|unable to (?:find|access|provide)"
     r"|no (?:specific )?(?:information|results?|evidence) (?:was |were |is |are )?(?:found|available|provided"
-    r"|mentioned)|not (?:enough|sufficient) information|there is no (?:specific )?(?:information|mention)|search results do not"
-    r"|(?:does|do) not (?:provide|mention))\b"
+    r"|mentioned)|not (?:enough|sufficient) information|there is no (?:specific )?(?:information|mention)"
+    r"|search results do not|(?:does|do) not (?:provide|mention))\b"
 )
 _ENDS_WELL = lazy_pattern(r"""[.!?。！？…)\]"'”’»」*_`|>~:]$""")
 _PROSE = 12

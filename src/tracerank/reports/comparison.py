@@ -96,6 +96,8 @@ class Comparison:
     prompt: str
     chosen: int | None
     """Index of the report to return; None: there is none."""
+    text: str
+    """The chosen report as it was written; empty: there is none."""
     reports: tuple[ComparedReport, ...]
     claims: tuple[Claim, ...]
     """Of all reports, in their order."""
@@ -157,7 +159,7 @@ def compare_reports(prompt: str, reports: Sequence[str | Rollout | None] | Pool)
     A claim that stands in one report only is not thereby false, and runs of one model share errors.
     """
     rollouts = _rollouts(reports)
-    read = [read_report(rollout.answer or "") for rollout in rollouts]
+    read = [read_report("" if rollout.problem else rollout.answer or "") for rollout in rollouts]
     choice = choose(prompt, read)
     support = PoolSupport(prompt, read)
     claims: list[Claim] = []
@@ -173,8 +175,15 @@ def compare_reports(prompt: str, reports: Sequence[str | Rollout | None] | Pool)
                 if sources is None
                 else _claim(owner, sentence, statement, said, read, cites, sources.of(statement, weights, cites))
             )
+    text = "" if choice.index is None else read[choice.index].text
     return Comparison(
-        prompt, choice.index, _compared(rollouts, choice), tuple(claims), _lacks(claims, choice), _note(read, choice)
+        prompt,
+        choice.index,
+        text,
+        _compared(rollouts, choice),
+        tuple(claims),
+        _lacks(claims, choice),
+        _note(read, choice, claims),
     )
 
 
@@ -285,11 +294,13 @@ def _compared(rollouts: Sequence[Rollout], choice: Choice) -> tuple[ComparedRepo
     )
 
 
-def _note(read: Sequence[Report], choice: Choice) -> str:
+def _note(read: Sequence[Report], choice: Choice, claims: Sequence[Claim]) -> str:
     cut = [f"#{index}" for index, report in enumerate(read) if len(report.text) > MAX_CHARACTERS]
     notes = [NO_CONFIDENCE]
     if cut:
         notes.append(f"of {', '.join(cut)} only the first {MAX_CHARACTERS:,} characters are compared")
+    if len({claim.report for claim in claims}) > 1 and not any(claim.where or claim.contradictions for claim in claims):
+        notes.append("no claim stands in two reports: they may be in different languages, or about different things")
     if choice.index is not None and choice.flaw is not None:
         notes.append(f"no report is sound; of the chosen one: {choice.flaw}")
     return "; ".join(notes)

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from tracerank.reports.comparison import Claim, Comparison
 
-_SPECIAL = re.compile(r"([\\`*_\[\]<>|~#])")
+_SPECIAL = re.compile(r"([\\`*_\[\]<>|~])")
 
 
 def digest(comparison: Comparison) -> str:
@@ -26,10 +26,10 @@ def _lines(comparison: Comparison) -> Iterator[str]:
         yield "No rollout has a report."
         return
     chosen = comparison.reports[comparison.chosen]
-    yield f"Report #{chosen.index} of {len(comparison.reports)} ({chosen.words:,} words). {comparison.note}."
-    for report in comparison.reports:
-        if report.dropped is not None:
-            yield f"\nDropped: #{report.index}, {_escaped(report.dropped)}."
+    yield f"Report #{chosen.index} of {len(comparison.reports)} ({chosen.words:,} words); {comparison.note}."
+    dropped = [f"#{one.index} ({one.dropped})" for one in comparison.reports if one.dropped is not None]
+    if dropped:
+        yield f"\nDropped: {', '.join(dropped)}."
     claims = comparison.of(comparison.chosen)
     contested = [claim for claim in claims if claim.contested is not None]
     yield from _section("Contested", contested, comparison)

@@ -6,11 +6,13 @@ from math import log
 
 from tracerank.reports.statements import Report, Sentence, Statement
 
-MAX_VISITS = 100
+MAX_VISITS = 60
 """Sentences that are looked at for one statement and text, those with the statement's rarest words first."""
 MAX_VISITS_IN_ALL = 2000
 MAX_READ = 4
 """Of these, how many of each text are compared word by word."""
+MANY, MIN_SHARE = 16, 0.15
+"""Where more sentences of each text than the first share a word, those that hold less of the weight are passed over."""
 MIN_WEIGHT = 0.05
 
 
@@ -25,6 +27,7 @@ class SentenceIndex:
         self.owners = [number for number, _ in distinct]
         self.sentences = list(distinct.values())
         self._visits = min(MAX_VISITS * max(1, len(texts) - 1), MAX_VISITS_IN_ALL)
+        self._many = MANY * len(texts)
         self._holding: dict[str, list[int]] = {}
         for index, sentence in enumerate(self.sentences):
             for token in sentence.tokens:
@@ -52,9 +55,11 @@ class SentenceIndex:
             visits -= len(postings)
             for index in postings:
                 held[index] += weight  # type: ignore[assignment]
+        least = MIN_SHARE * sum(weights.values()) if len(held) > self._many else 0.0
+        likely = sorted((-weight, index) for index, weight in held.items() if weight >= least)
         read: Counter[int | None] = Counter({owner: MAX_READ})
         found = []
-        for index in sorted(held, key=lambda index: (-held[index], index)):
+        for _, index in likely:
             if read[self.owners[index]] < MAX_READ:
                 read[self.owners[index]] += 1
                 found.append(index)

@@ -17,7 +17,7 @@ STANDS = 0.6
 """Share of a statement's words, by weight, that a sentence of another report must hold."""
 STANDS_ANYWAY = 0.85
 """The same where its values are not all there."""
-MAX_VALUES = 12
+MAX_VALUES = 8
 """A clause with more values is a table or a listing: its values are only looked for as they are."""
 SAME_FRAME = 0.5
 """Share of the words around a value that another report must use with another value."""

@@ -48,6 +48,8 @@ class Value(NamedTuple):
     token: str
     bound: str = ""
     """``>`` for "more than 50", ``<`` for "under 50", ``~`` for "about 50"."""
+    amount: float | None = None
+    """Of a number; None: a date."""
 
 
 class Words(NamedTuple):
@@ -65,7 +67,8 @@ def read_words(text: str) -> Words:
     values: list[Value] = []
     for index, token in enumerate(found):
         if is_value(token):
-            values.append(Value(_kind(found, index), token, _bound(found, index)))
+            amount = float(token[1:]) if token[0] == "#" else None
+            values.append(Value(_kind(found, index), token, _bound(found, index), amount))
         elif token in _EMPTY:
             continue
         else:
@@ -102,24 +105,30 @@ def _bound(found: Sequence[str], index: int) -> str:
 
 def agree(value: Value, others: Iterable[Value]) -> bool:
     """Whether one of the others says the same, more exactly or less."""
-    return any(likeness(value.token, other.token) > 0 or _within(value, other) for other in others)
+    return any(_agree(value, other) for other in others)
 
 
-def _within(a: Value, b: Value) -> bool:
-    """Whether one is the other rounded, or a bound or an estimate that the other fits."""
-    if not a.token[0] == b.token[0] == "#":
-        return False
-    one, other = float(a.token[1:]), float(b.token[1:])
-    if not (a.bound or b.bound):
-        return one != other and round(one) == round(other) and (one == round(one)) != (other == round(other))
-    if abs(one - other) <= NEARLY * max(abs(one), abs(other)):
+def _agree(a: Value, b: Value) -> bool:
+    if a.token == b.token:
         return True
-    return (a.bound in (">", "<") or b.bound in (">", "<")) and (
-        (a.bound != ">" or other >= one or b.bound == ">")
-        and (a.bound != "<" or other <= one or b.bound == "<")
-        and (b.bound != ">" or one >= other or a.bound == ">")
-        and (b.bound != "<" or one <= other or a.bound == "<")
-    )
+    if a.amount is None or b.amount is None:
+        is_plain_years = "-" not in a.token and "-" not in b.token
+        return not is_plain_years and likeness(a.token, b.token) > 0
+    one, other = a.amount, b.amount
+    is_near = abs(one - other) <= NEARLY * max(abs(one), abs(other))
+    if not (a.bound or b.bound):
+        is_rounded = round(one) == round(other) and (one == round(one)) != (other == round(other))
+        return is_near and (is_rounded or likeness(a.token, b.token) > 0)
+    return is_near or (_fits(a.bound, one, b.bound, other) and _fits(b.bound, other, a.bound, one))
+
+
+def _fits(bound: str, amount: float, other_bound: str, other: float) -> bool:
+    """Whether another amount may lie within a bound; two bounds of one kind always may."""
+    if bound == ">":
+        return other >= amount or other_bound == ">"
+    if bound == "<":
+        return other <= amount or other_bound == "<"
+    return other_bound in (">", "<")
 
 
 def written(text: str, value: Value) -> tuple[int, int] | None:
@@ -130,7 +139,7 @@ def written(text: str, value: Value) -> tuple[int, int] | None:
 
 def plainly(value: Value) -> str:
     """A value that is not written in figures."""
-    number = f"{float(value.token[1:]):,g}" if value.token[0] == "#" else value.token[1:].strip("-")
+    number = value.token[1:].strip("-") if value.amount is None else f"{value.amount:,g}"
     return f"{value.kind}{number}" if value.kind in _SIGNS else number
 
 

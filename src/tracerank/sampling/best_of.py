@@ -8,22 +8,21 @@ An agent is any function of a question, async or plain; ``integrations`` makes o
 
 import inspect
 import os
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from itertools import count, islice
 from typing import Any
 
 from tracerank.answers.exact import normalize_text
-from tracerank.deciding import Given
 from tracerank.endpoints.chat import Usage
 from tracerank.errors import AgentError, MalformedRollout, ReadError, UsageError
 from tracerank.evidence.gaps import gaps
-from tracerank.methods import load_selector
+from tracerank.methods import EVIDENCE, fitted_method
 from tracerank.pools.pool import PAPER_K, Pool
 from tracerank.pools.types import Question, Rollout
-from tracerank.readers.base import Record
 from tracerank.runs.atomic import whole_file
+from tracerank.sampling.agent_run import Agent, AgentRun, run_of
 from tracerank.sampling.run_log import FAILED, RunLog, has_failed
 from tracerank.sampling.waves import Ended, Failure, in_thread, run_blocking, run_in_waves
 from tracerank.stopping.rules import Rule
@@ -38,22 +37,6 @@ PARALLEL = 4
 """Concurrent runs."""
 RUN_SECONDS = 600.0
 """Seconds that a run may take."""
-
-
-@dataclass(frozen=True, slots=True)
-class AgentRun:
-    """What an agent may return where a transcript alone does not say everything."""
-
-    transcript: Given | Sequence[Record]
-    """An answer, a rollout, a record or a conversation in any readable form; None: no answer."""
-    answer: str | None = None
-    """Overrides the answer in the transcript; None: read it from there."""
-    usage: Usage | None = None
-    """Tokens of the run; None: unknown, or stated by the rollout."""
-
-
-Agent = Callable[[Any], Any]
-"""Takes a question; returns, awaited or not, an answer, a transcript, a rollout, or an ``AgentRun``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,10 +67,17 @@ class Result:
     stopped: str
     """Why no further run was made."""
     method: Method = field(repr=False)
+    outputs: Mapping[int | None, Any] = field(default_factory=dict, repr=False)
+    """Run number to the answer as the agent's library made it."""
 
     @property
     def answer(self) -> str | None:
         return self.decision.answer
+
+    @property
+    def output(self) -> Any:
+        """The answer as the agent's library made it, perhaps an object; None: unknown, or read from the log."""
+        return self.outputs.get(self.decision.sample_id)
 
     @property
     def confidence(self) -> float | None:
@@ -136,7 +126,7 @@ async def best_of(
     if parallel < 1:
         raise UsageError(f"parallel must be at least 1, got {parallel}")
     asked = question if isinstance(question, Question) else Question(normalize_text(question) or "request", question)
-    method = load_selector(selector) if isinstance(selector, str) else selector or load_selector()
+    method = fitted_method(selector or EVIDENCE) if isinstance(selector, str | None) else selector
     runs = _Collected(Session(asked, method, k, rule), log)
     await in_thread(runs.resume)
 
@@ -169,6 +159,7 @@ class _Collected:
         self._log = None if log is None else RunLog(log, session.question)
         self._logged: Mapping[int, Rollout] = {}
         self._numbers: list[int] = []
+        self._outputs: dict[int | None, Any] = {}
         self._resumed = 0
         self._first_error: BaseException | None = None
 
@@ -198,11 +189,13 @@ class _Collected:
             self._log.add(replace(self.session.pool.rollouts[-1], sample_id=number))
 
     def _add(self, number: int, ended: Any) -> None:
+        ended = run_of(ended)
+        self._outputs[number] = getattr(ended, "output", None)
         self.session.add(self._read(ended))
         self._numbers.append(number)
 
     def _read(self, ended: Any) -> Rollout:
-        run = ended if isinstance(ended, AgentRun) else AgentRun(ended)
+        run = ended if isinstance(ended := run_of(ended), AgentRun) else AgentRun(ended)
         dump = getattr(run.transcript, "model_dump", None)  # an object of a client library
         given = run.transcript if dump is None else dump(mode="json")
         rollout = read_rollout(self.session.question.text, given)
@@ -224,4 +217,4 @@ class _Collected:
             why = (self.session.pool.rollouts[0].problem or "").removeprefix(FAILED)
             raise AgentError(f"all {failed} runs of the agent failed, the first because {why}") from self._first_error
         runs = Runs(len(pool) - failed, failed, ended.cancelled + len(ended.unneeded), ended.saved, self._resumed)
-        return Result(method.decide(pool), pool, runs, ended.verdict.reason, method)
+        return Result(method.decide(pool), pool, runs, ended.verdict.reason, method, self._outputs)

@@ -5,13 +5,15 @@ that takes much longer than the others is not waited for.
 """
 
 import asyncio
+import os
 from collections import deque
 from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping
 from concurrent.futures import Future
 from contextvars import ContextVar, copy_context
 from dataclasses import dataclass
+from functools import cache
 from math import inf
-from threading import Thread
+from threading import Thread, current_thread
 from typing import Any, TypeVar
 
 from tracerank.errors import AgentError, TraceRankError
@@ -148,22 +150,24 @@ async def in_thread(function: Callable[..., T], *arguments: object) -> T:
 
 
 def run_blocking(work: Coroutine[Any, Any, T]) -> T:
-    """The result of a coroutine for a plain program, also beside a running event loop."""
-    cancel: list[Callable[[], object]] = []
-
-    async def main() -> T:
-        task = asyncio.create_task(work)
-        loop = asyncio.get_running_loop()
-        cancel.append(lambda: loop.call_soon_threadsafe(task.cancel))
-        return await task
-
-    ended: Future[T] = _started(asyncio.run, main())
+    """The result of a coroutine, also beside a running loop; calls share one, as connections die with their loop."""
+    loop, thread = _lasting_loop(os.getpid())
+    is_inside = thread is current_thread()  # then it must not wait for that loop
+    ended = _started(asyncio.run, work) if is_inside else asyncio.run_coroutine_threadsafe(work, loop)
     try:
         return ended.result()
     except KeyboardInterrupt:
-        for call in cancel:
-            call()
+        ended.cancel()
         raise
+
+
+@cache
+def _lasting_loop(process: int) -> tuple[asyncio.AbstractEventLoop, Thread]:
+    """A loop that runs until the process ends; a fork has its own."""
+    loop = asyncio.new_event_loop()
+    thread = Thread(target=loop.run_forever, name="tracerank-loop", daemon=True)
+    thread.start()
+    return loop, thread
 
 
 def _started(function: Callable[..., T], *arguments: object) -> "Future[T]":

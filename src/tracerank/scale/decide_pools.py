@@ -9,10 +9,10 @@ from tracerank.errors import UsageError
 from tracerank.extras import needed
 from tracerank.methods import EVIDENCE, MethodOptions, load_method
 from tracerank.readers import pools_of_placed
+from tracerank.readers.base import RecordAt
 from tracerank.readers.detect import AUTO
-from tracerank.readers.files.arrow import plain_row
-from tracerank.readers.files.records import RecordAt
 from tracerank.readers.grouping import Report
+from tracerank.readers.sources.arrow import plain_row
 from tracerank.votes.base import decide_stream, decision_line
 from tracerank.votes.decision_table import DECISION, arrow_table
 

@@ -16,9 +16,9 @@ from uuid import uuid4
 from tracerank.answers.exact import normalize_text
 from tracerank.errors import TraceRankError, UsageError
 from tracerank.extras import needed
-from tracerank.readers.files.field_map import name_and_map
-from tracerank.readers.files.record_fields import QUESTION_FIELDS, sample_id_of
-from tracerank.readers.files.records import Problem
+from tracerank.readers.base import Problem
+from tracerank.readers.sources.field_map import name_and_map
+from tracerank.readers.sources.record_fields import QUESTION_FIELDS, sample_id_of
 from tracerank.scale.decide_pools import SOURCE, DecidePools
 
 PART, ROW = "_tracerank_part", "_tracerank_row"

@@ -11,9 +11,9 @@ from typing import Any
 
 from tracerank.errors import ReadError, TraceRankError, UsageError
 from tracerank.methods import method_identity
-from tracerank.readers.files.inputs import find_files
-from tracerank.readers.files.records import PathLike
-from tracerank.readers.files.remote import is_remote, remote_identity
+from tracerank.readers.base import PathLike
+from tracerank.readers.sources.open import find_files
+from tracerank.readers.sources.remote import is_remote, remote_identity
 from tracerank.runs.locks import alone_with
 from tracerank.scale.daft_engine import decide_on_daft
 from tracerank.scale.decide_pools import DecidePools

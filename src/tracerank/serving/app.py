@@ -15,6 +15,7 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
 from pydantic import BaseModel
+from starlette.exceptions import HTTPException as StarletteHTTPException
 from starlette.middleware.trustedhost import TrustedHostMiddleware
 
 from tracerank.errors import ChatError, EmbeddingError, TraceRankError, UndecidedPool, UsageError
@@ -22,7 +23,7 @@ from tracerank.pools.pool import Pool
 from tracerank.serving.decider import Decider
 from tracerank.serving.metrics import Counted, ServiceMetrics
 from tracerank.serving.proxy import ChatProxy, refused
-from tracerank.serving.security import BodyLimit, KnownToken
+from tracerank.serving.security import BodyLimit, KnownToken, refusal_body
 from tracerank.serving.settings import DEFAULT_SETTINGS, ServiceSettings, service_version
 from tracerank.serving.upstream import Refusal
 from tracerank.serving.wire import (
@@ -76,7 +77,7 @@ def create_app(method: Method, settings: ServiceSettings = DEFAULT_SETTINGS) -> 
         lifespan=lifespan,
         redoc_url=None,
     )
-    for kind in (TraceRankError, RequestValidationError, Exception):
+    for kind in (TraceRankError, RequestValidationError, StarletteHTTPException, Exception):
         app.add_exception_handler(kind, _refused)
     app.include_router(_routes(decider, method.name, settings, metrics))
     if proxy is not None:
@@ -187,10 +188,12 @@ def _reply(reply: BaseModel) -> Response:
     return Response(reply.model_dump_json(), media_type="application/json")
 
 
-async def _refused(_: Request, error: Exception) -> Response:
+async def _refused(request: Request, error: Exception) -> Response:
     """What went wrong, in one line."""
     status, detail, headers = 422, str(error), None
-    if isinstance(error, RequestValidationError):  # FastAPI's own answer repeats the whole body
+    if isinstance(error, StarletteHTTPException):
+        status, detail, headers = error.status_code, error.detail, error.headers
+    elif isinstance(error, RequestValidationError):  # FastAPI's own answer repeats the whole body
         found = error.errors()[:MAX_MISTAKES]
         detail = "; ".join(f"{'.'.join(map(str, one['loc']))}: {one['msg']}" for one in found)
     elif isinstance(error, EmbeddingError | ChatError):
@@ -200,4 +203,4 @@ async def _refused(_: Request, error: Exception) -> Response:
         status = 500
     elif not isinstance(error, TraceRankError):
         status, detail = 500, "the service failed; its log has the reason"
-    return JSONResponse({"detail": detail}, status, headers)
+    return JSONResponse(refusal_body(request.url.path, status, detail), status, headers)

@@ -1,5 +1,7 @@
-"""``/v1/chat/completions`` and ``/v1/models`` in place of an OpenAI-compatible server: each request is sampled there
-until it is clear which completion to return; that one is returned unchanged, with a field about the sampling.
+"""``/v1/chat/completions``, ``/v1/responses`` and ``/v1/models`` in place of an OpenAI-compatible server.
+
+Each request is sampled there until it is clear which completion to return; that one is returned unchanged, with a field
+about the sampling.
 """
 
 import asyncio
@@ -16,24 +18,22 @@ from tracerank.serving.decider import Decider
 from tracerank.serving.metrics import ServiceMetrics
 from tracerank.serving.replies import Completion, Replies
 from tracerank.serving.settings import MAX_SAMPLES, ServiceSettings
+from tracerank.serving.shapes import CHAT, OWN_FIELD, RESPONSES, chat_pieces, response_events
 from tracerank.serving.upstream import Refusal, Upstream
 from tracerank.stopping.rules import ExpectedGain
 from tracerank.votes.base import Method
 
 PARALLEL = 4
 """Samples of a request under way at once."""
-OWN_FIELD = "tracerank"
-"""Of the reply: how it was sampled."""
 GREEDY = "temperature 0: further samples would be the same"
 _NOT_PASSED_ON = ("n", "best_of", "stream", "stream_options")
 _CLIENT_LEFT = 499
 
 
-class ChatRequest(BaseModel):
+class Sampled(BaseModel):
     """What the proxy looks at; the rest is passed on. Descriptions are what a client that is wrong gets to read."""
 
     model_config = ConfigDict(strict=True)
-    messages: Annotated[list[dict[str, Any]], Field(min_length=1, description="expected a list of messages")]
     model: str | None = None
     n: Annotated[Literal[1] | None, Field(description="one completion is returned; see 'best_of'")] = None
     best_of: Annotated[int, Field(ge=1, le=MAX_SAMPLES)] | None = None
@@ -43,6 +43,22 @@ class ChatRequest(BaseModel):
     ] = None
     stream: bool | None = None
     stream_options: dict[str, Any] | None = None
+
+
+class ChatRequest(Sampled):
+    """Of ``/v1/chat/completions``."""
+
+    messages: Annotated[list[dict[str, Any]], Field(min_length=1, description="expected a list of messages")]
+
+
+class ResponseRequest(Sampled):
+    """Of ``/v1/responses``."""
+
+    input: Annotated[str | list[dict[str, Any]], Field(min_length=1, description="expected a text or a list of items")]
+    background: Annotated[Literal[False] | None, Field(description="the reply comes with the request")] = None
+
+
+SHAPES: Mapping[str, type[Sampled]] = {CHAT: ChatRequest, RESPONSES: ResponseRequest}
 
 
 class ChatProxy:
@@ -62,7 +78,12 @@ class ChatProxy:
         @router.post("/chat/completions", response_model=None)
         async def chat_completions(request: Request) -> Response:
             """The best of several completions of the server behind this service, in the shape of OpenAI's API."""
-            return await self._unless_disconnected(request)
+            return await self._unless_disconnected(request, CHAT)
+
+        @router.post("/responses", response_model=None)
+        async def responses(request: Request) -> Response:
+            """The best of several responses, in the shape of OpenAI's Responses API."""
+            return await self._unless_disconnected(request, RESPONSES)
 
         @router.get("/models", response_model=None)
         async def models(request: Request) -> Response:
@@ -74,13 +95,13 @@ class ChatProxy:
     async def close(self) -> None:
         await self._upstream.close()
 
-    async def _unless_disconnected(self, request: Request) -> Response:
+    async def _unless_disconnected(self, request: Request, path: str) -> Response:
         """The reply; when the client leaves first, everything under way for it is cancelled."""
-        body, asked = read_request(await request.body())
+        body, asked = read_request(await request.body(), SHAPES[path])
         if self._under_way >= self._settings.waiting:
             raise Refusal(429, "too many requests wait; try again", "rate_limit_error", headers={"Retry-After": "1"})
         self._under_way += 1
-        work = asyncio.create_task(self._answered(body, asked, self._headers(request)))
+        work = asyncio.create_task(self._answered(path, body, asked, self._headers(request)))
         disconnected = asyncio.create_task(_disconnected(request))
         try:
             await asyncio.wait((work, disconnected), return_when=asyncio.FIRST_COMPLETED)
@@ -91,7 +112,9 @@ class ChatProxy:
             work.cancel()
             await asyncio.wait((work, disconnected))
 
-    async def _answered(self, body: Mapping[str, Any], asked: ChatRequest, headers: Mapping[str, str]) -> Response:
+    async def _answered(
+        self, path: str, body: Mapping[str, Any], asked: Sampled, headers: Mapping[str, str]
+    ) -> Response:
         settings, has_confidence = self._settings, isinstance(asked.stop, float)
         sent = {name: value for name, value in body.items() if name not in _NOT_PASSED_ON}
         sent["model"] = self._upstream.model_for(asked.model)
@@ -101,11 +124,11 @@ class ChatProxy:
         if body.get("temperature") == 0 and best_of > 1:
             best_of, note = 1, GREEDY
         rule = ExpectedGain(target=asked.stop if isinstance(asked.stop, float) else settings.stop)
-        replies = Replies(asked.messages, self._method, rule, best_of, self._decider)
+        replies = Replies(body, self._method, rule, best_of, self._decider)
 
         async def sample(number: int) -> Completion:
             again = {"seed": sent["seed"] + number} if number and type(sent.get("seed")) is int else {}
-            return await self._upstream.complete({**sent, **again}, headers)  # one seed would give the same again
+            return await self._upstream.complete(path, {**sent, **again}, headers)  # one seed would give the same again
 
         seconds = settings.upstream_seconds
         ended = await run_in_waves(
@@ -124,7 +147,9 @@ class ChatProxy:
         completion = {**chosen, OWN_FIELD: {**about, "note": notes or None}}
         if not asked.stream:
             return _json(completion)
-        events = _events(completion, bool((asked.stream_options or {}).get("include_usage")))
+        wants_usage = bool((asked.stream_options or {}).get("include_usage"))
+        pieces = chat_pieces(completion, wants_usage) if path == CHAT else response_events(completion)
+        events = _events(pieces, path == CHAT)
         return StreamingResponse(events, media_type="text/event-stream", headers={"Cache-Control": "no-cache"})
 
     def _headers(self, request: Request) -> dict[str, str]:
@@ -134,20 +159,20 @@ class ChatProxy:
         return headers
 
 
-def read_request(received: bytes) -> tuple[dict[str, Any], ChatRequest]:
+def read_request(received: bytes, kind: type[Sampled]) -> tuple[dict[str, Any], Sampled]:
     """A request as it came, and what it asks of the proxy; raises ``Refusal``."""
     try:
         body = json.loads(received)
     except (ValueError, RecursionError):
         raise Refusal(400, "the body is not JSON", "invalid_request_error") from None
     try:
-        return body, ChatRequest.model_validate(body)
+        return body, kind.model_validate(body)
     except ValidationError as error:
         mistake = error.errors()[0]
     if not mistake["loc"]:
         raise Refusal(400, "expected a JSON object", "invalid_request_error")
     name = str(mistake["loc"][0])
-    message = f"'{name}': {ChatRequest.model_fields[name].description or mistake['msg']}"
+    message = f"'{name}': {kind.model_fields[name].description or mistake['msg']}"
     raise Refusal(400, message, "invalid_request_error", param=name)
 
 
@@ -174,23 +199,9 @@ async def _disconnected(request: Request) -> None:
         pass
 
 
-async def _events(completion: Completion, wants_usage: bool) -> AsyncIterator[str]:
-    for piece in _pieces(completion, wants_usage):
-        yield f"data: {json.dumps(piece)}\n\n"
-    yield "data: [DONE]\n\n"
-
-
-def _pieces(completion: Completion, wants_usage: bool) -> Iterator[dict[str, Any]]:
-    """A completion as a server streams it: the message, the finish reason, the usage."""
-    about = {name: value for name, value in completion.items() if name not in ("choices", "usage", OWN_FIELD)}
-    about = {"id": "chatcmpl-tracerank", "created": 0, "model": "", **about, "object": "chat.completion.chunk"}
-    choice = completion["choices"][0]
-    delta = {**{name: value for name, value in choice["message"].items() if value is not None}, "role": "assistant"}
-    if isinstance(calls := delta.get("tool_calls"), list):
-        delta["tool_calls"] = [{"index": index, **call} for index, call in enumerate(calls)]
-    logprobs = {"logprobs": choice["logprobs"]} if choice.get("logprobs") else {}
-    yield {**about, "choices": [{"index": 0, "delta": delta, "finish_reason": None, **logprobs}]}
-    finish: dict[str, Any] = {"index": 0, "delta": {}, "finish_reason": choice.get("finish_reason") or "stop"}
-    yield {**about, "choices": [finish], OWN_FIELD: completion[OWN_FIELD]}
-    if wants_usage:
-        yield {**about, "choices": [], "usage": completion.get("usage")}
+async def _events(pieces: Iterator[dict[str, Any]], is_chat: bool) -> AsyncIterator[str]:
+    for piece in pieces:
+        name = "" if is_chat else f"event: {piece['type']}\n"
+        yield f"{name}data: {json.dumps(piece)}\n\n"
+    if is_chat:
+        yield "data: [DONE]\n\n"

@@ -15,6 +15,7 @@ from tracerank.errors import MalformedRollout, ReadError, UsageError
 from tracerank.pools.types import Question
 from tracerank.sampling.waves import Failure
 from tracerank.serving.decider import Decider
+from tracerank.serving.shapes import forced_function, message_in, messages_of
 from tracerank.stopping.rules import BetaRule, Rule, State, Verdict
 from tracerank.stopping.session import Session
 from tracerank.votes.base import Method
@@ -32,12 +33,13 @@ Calls = tuple[tuple[str, str], ...]
 class Replies:
     """Takes samples and decides when there are enough."""
 
-    def __init__(self, messages: Sequence[Any], method: Method, rule: Rule, budget: int, decider: Decider) -> None:
-        self._messages = messages
+    def __init__(self, body: Mapping[str, Any], method: Method, rule: Rule, budget: int, decider: Decider) -> None:
+        """``body``: the request."""
+        self._body, self._messages, self._forced = body, messages_of(body), forced_function(body)
         self._budget = budget
         self._decider = decider
         self._calls_rule = BetaRule(CALLS_AGREE)
-        self._texts = Session(Question("request", last_question(messages)), method, budget, rule)
+        self._texts = Session(Question("request", last_question(self._messages)), method, budget, rule)
         self._text_numbers: list[int] = []
         self._calls: dict[int, Calls] = {}
         self.completions: dict[int, Completion] = {}
@@ -48,14 +50,19 @@ class Replies:
             self.failures.append(ended)
             return
         self.completions[number] = ended
-        message = ended["choices"][0]["message"]
-        if calls := calls_in(message):
+        message = message_in(ended) or {}
+        calls = calls_in(message)
+        if calls and {name for name, _ in calls} != {self._forced}:
             self._calls[number] = calls
             return
         self._text_numbers.append(number)
-        conversation = [*self._messages, *_cited(ended), {**message, "role": "assistant"}]
+        if calls:  # of the forced function: its arguments are the answer
+            message = {"role": "assistant", "content": "\n".join(arguments for _, arguments in calls)}
+        given: dict[str, Any] = {"messages": [*self._messages, *_cited(ended), message]}
+        if "output" in ended and not calls:
+            given = {"input": self._messages, "output": ended["output"]}
         try:
-            self._decider.call(self._texts.add, {"messages": conversation})
+            self._decider.call(self._texts.add, given)
         except (MalformedRollout, ReadError, UsageError):  # then the text stands alone
             self._decider.call(self._texts.add, text_in(message.get("content")))
 
@@ -72,17 +79,18 @@ class Replies:
 
     def chosen(self) -> tuple[Completion, dict[str, Any]]:
         """The completion to return, and why; there must be one."""
-        confidence = None
+        confidence = rank_score = None
         if self._are_calls:
             (number, agree), note = self._most_called(), NOT_CALIBRATED
         elif (decision := self._decider.call(self._texts.decision)).sample_id is None:
             number, agree, note = min(self.completions), 0, ALL_EMPTY
         else:
             number, agree = self._text_numbers[decision.sample_id], max(1, len(decision.group))
-            confidence, note = decision.confidence, decision.note or ""
+            confidence, rank_score, note = decision.confidence, decision.rank_score, decision.note or ""
         return self.completions[number], {
             "chosen": number,
             "confidence": confidence,
+            "rank_score": rank_score,
             "agree": agree,
             "groups": sorted((*Counter(self._calls.values()).values(), *self._texts.state.votes), reverse=True),
             "cost": _usage(self.completions.values()),
@@ -107,7 +115,8 @@ class Replies:
 
 def last_question(messages: Sequence[Any]) -> str:
     """The last user message with text."""
-    texts = (text_in(one.get("content")) for one in reversed(messages) if one.get("role") == "user")
+    users = (one for one in reversed(messages) if isinstance(one, Mapping) and one.get("role") == "user")
+    texts = (text_in(one.get("content")) for one in users)
     return next((text for text in texts if text.strip()), "")
 
 
@@ -144,6 +153,7 @@ def _cited(completion: Completion) -> list[dict[str, Any]]:
 def _usage(completions: Iterable[Completion]) -> dict[str, int] | None:
     """Tokens of all samples; None: the server does not count them."""
     counts = [one["usage"] for one in completions if isinstance(one.get("usage"), Mapping)]
-    pairs = [(one.get("prompt_tokens"), one.get("completion_tokens")) for one in counts]
+    names = ("prompt_tokens", "completion_tokens"), ("input_tokens", "output_tokens")
+    pairs = [tuple(map(one.get, names["input_tokens" in one])) for one in counts]
     known = [Usage(*pair) for pair in pairs if all(isinstance(count, int) for count in pair)]
     return asdict(sum(known[1:], start=known[0])) if known else None

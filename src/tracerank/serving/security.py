@@ -9,7 +9,7 @@ import hmac
 import ipaddress
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse
@@ -20,6 +20,17 @@ if TYPE_CHECKING:
 LOOPBACK = ("localhost", "127.0.0.1", "[::1]")
 OPEN_PATHS = ("/health",)
 """Monitors need no token for these."""
+
+
+def refusal_body(path: str, status: int, detail: str) -> dict[str, Any]:
+    """What went wrong, under the addresses of OpenAI in the shape that its clients read."""
+    if path.startswith(("/v1/select", "/v1/explain")) or not path.startswith("/v1/"):
+        return {"detail": detail}
+    kind = {429: "rate_limit_error", 504: "timeout"}.get(
+        status, "invalid_request_error" if status < 500 else "server_error"
+    )
+    code = {401: "invalid_api_key", 404: "unknown_url"}.get(status)
+    return {"error": {"message": detail, "type": kind, "param": None, "code": code}}
 
 
 def is_loopback(host: str) -> bool:
@@ -53,7 +64,8 @@ class KnownToken:
             await self.app(scope, receive, send)
             return
         headers = {"WWW-Authenticate": "Bearer"}
-        await JSONResponse({"detail": "missing or invalid bearer token"}, 401, headers)(scope, receive, send)
+        body = refusal_body(scope["path"], 401, "missing or invalid bearer token")
+        await JSONResponse(body, 401, headers)(scope, receive, send)
 
     def _is_right(self, scope: "Scope") -> bool:
         given: bytes = dict(scope["headers"]).get(b"authorization", b"")

@@ -14,6 +14,7 @@ import httpx
 from tracerank.endpoints.chat_http import chat_config
 from tracerank.endpoints.client import server_words, without_secret
 from tracerank.endpoints.server import DEFAULT_MODEL
+from tracerank.serving.shapes import CHAT, message_in
 
 CONNECT_SECONDS = 10.0
 MAX_CONNECTIONS = 256
@@ -63,13 +64,13 @@ class Upstream:
             raise Refusal(404, message, "invalid_request_error", param="model", code="model_not_found")
         return self.model or asked or self.config.model
 
-    async def complete(self, body: Mapping[str, Any], headers: Mapping[str, str]) -> dict[str, Any]:
-        """One completion with a choice; raises ``Refusal``."""
-        value = await self._value("POST", self.config.endpoint, headers, json.dumps(body).encode())
-        choices = value.get("choices")
-        choice = choices[0] if isinstance(choices, list) and choices else None
-        if not isinstance(choice, dict) or not isinstance(choice.get("message"), dict):
-            raise Refusal(502, "the upstream server answered without a list 'choices' of messages")
+    async def complete(self, path: str, body: Mapping[str, Any], headers: Mapping[str, str]) -> dict[str, Any]:
+        """One completion or response with a message; raises ``Refusal``."""
+        url = self.config.endpoint if path == CHAT else f"{self.config.root}/{path}"
+        value = await self._value("POST", url, headers, json.dumps(body).encode())
+        if ("output" in value) is (path == CHAT) or message_in(value) is None:
+            wanted = "a list 'choices' of a message" if path == CHAT else "a list 'output'"
+            raise Refusal(502, f"the upstream server answered without {wanted}")
         return value
 
     async def models(self, headers: Mapping[str, str]) -> dict[str, Any]:
@@ -132,5 +133,7 @@ def _refusal(reply: httpx.Response, body: dict[str, Any] | None, words: str, own
         status if status >= 400 else 502,  # a redirection is not meant for the client
         f"the upstream server answered HTTP {status}: {words or reply.reason_phrase}",
         body=without_secret(body, own) if body is not None and isinstance(body.get("error"), dict) else None,
-        headers={name: value for name, value in reply.headers.items() if name.startswith(_PASSED_DOWN)},
+        headers=without_secret(
+            {name: reply.headers[name] for name in reply.headers if name.startswith(_PASSED_DOWN)}, own
+        ),
     )

@@ -139,9 +139,16 @@ class SelectReply(BaseModel):
     scores: dict[str, float]
     dropped: dict[str, str]
     group: list[int]
-    confidence: float | None
+    confidence: Annotated[float | None, Field(description="null: without labels of yours there is a rank score only.")]
+    basis: str | None
+    rank_score: Annotated[float | None, Field(description="Orders answers by how sure they are; no probability.")]
     usage: Annotated[Usage | None, Field(description="null: no model was asked, or its tokens are unknown.")]
     note: str | None
+    claims: Annotated[list[dict[str, Any]] | None, Field(description="Of long answers: where each claim stands.")] = (
+        None
+    )
+    lacks: Annotated[list[dict[str, Any]] | None, Field(description="What others say and the answer does not.")] = None
+    reports: Annotated[list[dict[str, Any]] | None, Field(description="The long answers that were compared.")] = None
     problems: list[str]
 
 

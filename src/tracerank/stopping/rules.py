@@ -35,7 +35,7 @@ class State:
     votes: tuple[int, ...] = ()
     """Of each meaning, the largest first."""
     confidence: float | None = None
-    """In the answer that would be returned now; None: unknown."""
+    """In the answer that would be returned now, or its rank score; None: unknown."""
     agrees: bool = False
     """Whether the last rollout gave that answer."""
     changed: bool = False

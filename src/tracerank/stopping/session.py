@@ -17,11 +17,12 @@ from tracerank.errors import UsageError
 from tracerank.evidence.selector import EvidenceSelector
 from tracerank.evidence.table import evidence_table
 from tracerank.evidence.text import TextLines
-from tracerank.methods import load_selector
+from tracerank.methods import EVIDENCE, fitted_method
 from tracerank.pools.pool import PAPER_K, Pool
 from tracerank.pools.types import Question, Retained, Rollout
 from tracerank.readers.base import Record
 from tracerank.readers.detect import AUTO
+from tracerank.reports.deciding import ByLength
 from tracerank.stopping.rules import ExpectedGain, Rule, State, Verdict
 from tracerank.votes.base import Decision, Method
 from tracerank.votes.escalation import Escalating
@@ -47,8 +48,10 @@ class Session:
         self.question = question if isinstance(question, Question) else Question("request", question)
         self.budget = budget
         self.rule: Rule = rule or ExpectedGain()
-        self._final = load_selector(selector) if isinstance(selector, str) else selector or load_selector()
-        self._method = self._final.first if isinstance(self._final, Escalating) else self._final
+        self._final = fitted_method(selector or EVIDENCE) if isinstance(selector, str | None) else selector
+        first = self._final.first if isinstance(self._final, Escalating) else self._final
+        # Stopping goes by how short answers agree; reports are compared when the decision is wanted.
+        self._method = first.short if isinstance(first, ByLength) else first
         self._rollouts: list[Rollout] = []
         self._dropped: dict[int, str] = {}
         self._answered: list[Rollout] = []
@@ -91,7 +94,9 @@ class Session:
 
     def decision(self) -> Decision:
         """What would be returned now."""
-        return self._decision if self._final is self._method else self._final.decide(self.pool)
+        final = self._final
+        is_made = final is self._method or (isinstance(final, ByLength) and not final.is_long(self.pool))
+        return self._decision if is_made else final.decide(self.pool)
 
     def _update(self) -> None:
         """Decide again, and summarise how the meanings stand."""
@@ -111,7 +116,7 @@ class Session:
         self.state = State(
             len(self),
             tuple(sorted(table.votes.tolist(), reverse=True)),
-            self._decision.confidence,
+            self._decision.certainty,
             agrees=chosen is not None and last == chosen,
             changed=before is not None and meanings[before] != chosen,
             run=0 if last is None else sum(1 for _ in takewhile(lambda each: each == last, reversed(meanings))),

@@ -167,7 +167,8 @@ def _from_edges(source: Longs, target: Longs) -> Neighbourhoods:
     if len(begins) == len(target):  # Targets with the same single neighbour share it.
         source, inverse = np.unique(source, return_inverse=True)
         begins, sizes, of_target = np.arange(len(source)), np.ones_like(source), torch.as_tensor(inverse)
-    return Neighbourhoods(*map(torch.as_tensor, (source, begins, sizes[:, None], targets)), of_target)
+    nodes, starts, counts, heads = map(torch.as_tensor, (source, begins, sizes[:, None], targets))
+    return Neighbourhoods(nodes, starts, counts, heads, of_target)
 
 
 def _all_but_own(nodes: Longs, group: Longs, own: Longs) -> Neighbourhoods:

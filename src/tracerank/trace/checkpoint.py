@@ -1,6 +1,6 @@
 """A selector on disk: a folder with ``config.json`` and ``model.safetensors``. Never a pickle."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -8,9 +8,11 @@ from typing import Any
 import torch
 from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
+from torch import Tensor
 
 from tracerank.embedding.base import EncoderIdentity
 from tracerank.errors import CheckpointError
+from tracerank.trace.likeness import Likeness
 from tracerank.trace.net import TraceNet
 from tracerank.trace.recipe import GraphRecipe, NetConfig
 from tracerank.votes.folders import read_description, restore, weights_file, write_description
@@ -18,6 +20,8 @@ from tracerank.votes.folders import read_description, restore, weights_file, wri
 FORMAT = "tracerank-checkpoint/1"
 CONFIG_FILE = "config.json"
 WEIGHTS_FILE = "model.safetensors"
+_SCALE = ":scale"
+"""Ends the name of the scales of a matrix's rows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,10 +32,15 @@ class Checkpoint:
     encoder: EncoderIdentity
     training: Mapping[str, Any] = field(default_factory=dict)
     """Summary of the run that made it: questions, best epoch, validation figures."""
+    likeness: Likeness | None = None
+    """Of the pools that it was trained on; None: unknown."""
 
 
-def save_checkpoint(checkpoint: Checkpoint, folder: str | Path) -> None:
-    """Write the folder; each file appears whole or not at all."""
+def save_checkpoint(checkpoint: Checkpoint, folder: str | Path, *, is_compact: bool = False) -> None:
+    """Write the folder; each file appears whole or not at all.
+
+    ``is_compact``: a quarter of the size, with the rows of matrices as bytes and a scale.
+    """
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
     config = {
@@ -40,9 +49,10 @@ def save_checkpoint(checkpoint: Checkpoint, folder: str | Path) -> None:
         "net": asdict(checkpoint.net.config),
         "encoder": asdict(checkpoint.encoder),
         "training": dict(checkpoint.training),
+        "likeness": checkpoint.likeness and asdict(checkpoint.likeness),
     }
     with weights_file(folder / WEIGHTS_FILE) as draft:
-        save_file({name: tensor.cpu().contiguous() for name, tensor in checkpoint.net.state_dict().items()}, draft)
+        save_file(dict(_stored(checkpoint.net, is_compact)), draft)
     write_description(folder / CONFIG_FILE, config, WEIGHTS_FILE)
 
 
@@ -61,7 +71,18 @@ def load_checkpoint(folder: str | Path) -> Checkpoint:
     except (TypeError, ValueError, RuntimeError, ArithmeticError) as error:
         raise CheckpointError(f"{path}: describes no network: {' '.join(str(error).split())[:200]}") from None
     _fill(net, Path(folder) / WEIGHTS_FILE)
-    return Checkpoint(net.eval(), encoder, config.get("training") or {})
+    likeness = config.get("likeness") and restore(Likeness, config["likeness"], path, "likeness")
+    return Checkpoint(net.eval(), encoder, config.get("training") or {}, likeness)
+
+
+def _stored(net: TraceNet, is_compact: bool) -> Iterator[tuple[str, Tensor]]:
+    for name, tensor in net.state_dict().items():
+        if is_compact and tensor.ndim > 1:
+            scale = (tensor.abs().amax(-1, keepdim=True) / 127).clamp(min=torch.finfo(tensor.dtype).tiny)
+            yield name, (tensor / scale).round().to(torch.int8).cpu()
+            yield f"{name}{_SCALE}", scale.cpu()
+        else:
+            yield name, tensor.cpu().contiguous()
 
 
 def _fill(net: TraceNet, path: Path) -> None:
@@ -73,7 +94,12 @@ def _fill(net: TraceNet, path: Path) -> None:
             raise CheckpointError(f"{path}: no regular file; expected weights")
         if size > most:
             raise CheckpointError(f"{path}: {size:,} bytes, but the network needs less than {most:,}")
-        state = {name: tensor.to(torch.float32, copy=True) for name, tensor in load_file(path).items()}
+        stored = {name: tensor.to(torch.float32, copy=True) for name, tensor in load_file(path).items()}
+        state = {
+            name: tensor * stored.get(f"{name}{_SCALE}", 1.0)
+            for name, tensor in stored.items()
+            if not name.endswith(_SCALE)
+        }
         net.load_state_dict(state, assign=True)
     except FileNotFoundError:
         raise CheckpointError(f"{path}: missing; the checkpoint is incomplete") from None

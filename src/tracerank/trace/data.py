@@ -80,6 +80,15 @@ class ExampleSet:
         labels = self._parts["label"][np.repeat(self._parts["held_out"] == 0, lengths)]
         return float((len(labels) - labels.sum()) / max(labels.sum(), 1.0))
 
+    def texts(self, number: int, kind: str) -> Tensor:
+        """Rows of an example's distinct texts of a kind in the table."""
+        return torch.as_tensor(self._example(number)[kind].astype(np.int64))
+
+    def vote_accuracy(self, numbers: Longs) -> float:
+        """Share of examples in which the largest vote is right; ties go to the first candidate."""
+        examples = map(self._example, numbers)
+        return float(np.mean([each["label"][each["candidate_votes"].argmax()] > 0.5 for each in examples]))
+
     def block(self, numbers: Sequence[int] | Longs, recipe: GraphRecipe) -> Block:
         """The examples as one batch, on torch's current default device."""
         examples = [self._example(number) for number in numbers]

@@ -14,12 +14,13 @@ from tracerank.embedding.load import embedder_for
 from tracerank.errors import CheckpointError
 from tracerank.pools.documents import link_documents
 from tracerank.pools.pool import Pool
+from tracerank.pools.types import BROWSING, WEBQA
 from tracerank.trace.batch import collate
 from tracerank.trace.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
 from tracerank.trace.graph import Columns, PoolGraph, build_graph
 from tracerank.trace.net import TraceNet
 from tracerank.trace.official import load_official
-from tracerank.votes.base import Decision
+from tracerank.votes.base import UNLIKE, Decision, with_note
 from tracerank.votes.explanation import Explanation, ReadWeights, explain
 from tracerank.votes.folders import folder_of, selector_kind
 from tracerank.votes.selector import EmbedderChoice, Selector, check_finite
@@ -106,8 +107,12 @@ class TraceSelector(Selector):
         with torch.inference_mode():
             scores = self.net(batch, table)
         check_finite(scores.tolist())
-        for (pool, graph), own in zip(block, scores.split(batch.candidates), strict=True):
-            yield self.calibrated(pool, _decision(pool, graph, own.tolist()))
+        likeness, setting = self.checkpoint.likeness, BROWSING if self.net.recipe.slot_by == "tool" else WEBQA
+        unlike = [False] * len(block) if likeness is None else likeness.are_unlike(columns, table)
+        for (pool, graph), own, is_unlike in zip(block, scores.split(batch.candidates), unlike, strict=True):
+            is_unlike |= likeness is not None and pool.setting != setting
+            decision = with_note(_decision(pool, graph, own.tolist()), UNLIKE if is_unlike else None)
+            yield self.calibrated(pool, decision)
 
 
 def check_encoder(wanted: EncoderIdentity, embedder: Embedder) -> None:

@@ -6,7 +6,7 @@ keeps the weights, the optimiser and the position, and what dropout draws depend
 
 import json
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -20,6 +20,7 @@ from tracerank.errors import TrainingError, UsageError
 from tracerank.trace.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
 from tracerank.trace.data import ExampleSet
 from tracerank.trace.graph import Longs
+from tracerank.trace.likeness import Likeness
 from tracerank.trace.losses import selection_loss, term_counts
 from tracerank.trace.net import TraceNet
 from tracerank.trace.recipe import GraphRecipe, NetConfig, TrainingPlan
@@ -31,6 +32,8 @@ SAVE_SECONDS = 60.0
 
 OnStep = Callable[[float], object]
 """Called after each step with its loss."""
+OnEpoch = Callable[[dict[str, float]], object]
+"""Called after each epoch with its figures."""
 
 
 @dataclass(slots=True)
@@ -42,7 +45,7 @@ class Position:
     loss_sum: float = 0.0
     """Of this epoch's steps."""
     epochs: list[dict[str, float]] = field(default_factory=list)
-    """Mean loss, accuracy and F1 of each finished epoch."""
+    """Of each finished one: mean loss, accuracy and F1, and the accuracy of the vote on the same pools."""
 
     @property
     def best(self) -> int:
@@ -69,8 +72,14 @@ def train(
     *,
     device: torch.device | str = "cpu",
     on_step: OnStep = lambda loss: None,
+    on_epoch: OnEpoch = lambda figures: None,
+    start: Checkpoint | None = None,
+    stops_below_vote: bool = False,
 ) -> Checkpoint:
-    """Train, or resume training, and write the best epoch's checkpoint to ``out``."""
+    """Train, or resume training, and write the best epoch's checkpoint to ``out``.
+
+    ``start``: a network of the same sizes to begin with. ``stops_below_vote``: ends early once ``stays_below_vote``.
+    """
     learn, held_out = examples.train(), examples.validation()
     if not len(learn) or not len(held_out):
         raise TrainingError(
@@ -80,7 +89,7 @@ def train(
     device, below = torch.device(device), None
     if config.readout == "two_stage":  # the graph readout is trained first, then frozen beneath a residual attention
         first, stage = replace(config, readout="graph"), Path(out) / "stage-1"
-        below = train(examples, first, recipe, plan, stage, device=device, on_step=on_step).net
+        below = train(examples, first, recipe, plan, stage, device=device, on_step=on_step, on_epoch=on_epoch).net
     with torch.random.fork_rng(devices=[device] if device.type == "cuda" else []):
         torch.manual_seed(plan.seed)
         net = TraceNet(config, recipe)
@@ -88,10 +97,22 @@ def train(
             net.load_state_dict(below.state_dict(), strict=False)
             for name, parameter in net.named_parameters():
                 parameter.requires_grad_(name.startswith("attention."))
+        if start is not None:
+            net.load_state_dict(start.net.state_dict())
         run = _Run(examples, net.to(device), plan, Path(out))
-        while len(run.position.epochs) < plan.epochs:
+        done = run.position.epochs
+        while len(done) < plan.epochs and not (stops_below_vote and stays_below_vote(done)):
             run.epoch(on_step)
+            on_epoch(done[-1])
     return run.finished()
+
+
+def stays_below_vote(epochs: Sequence[Mapping[str, float]]) -> bool:
+    """Whether the last two epochs are below the vote, and the later one is no better than the earlier."""
+    if len(epochs) < 2:
+        return False
+    before, last = (epoch["accuracy"] for epoch in epochs[-2:])
+    return last <= before < epochs[-1]["vote"]
 
 
 class _Run:
@@ -105,6 +126,7 @@ class _Run:
         self.learned = {name: p for name, p in net.named_parameters() if p.requires_grad}
         self.optimizer = self._optimizer()
         self.positive_weight = examples.positive_weight()
+        self.vote = examples.vote_accuracy(self.held_out)
         self.state = out / "training" / "state.safetensors"
         identity = {
             "plan": asdict(plan),
@@ -139,7 +161,7 @@ class _Run:
                 self._save()
                 saved_at = time.monotonic()
         accuracy, f1 = validate(self.net, self.examples, self.held_out)
-        done.epochs.append({"loss": done.loss_sum / self.steps, "accuracy": accuracy, "f1": f1})
+        done.epochs.append({"loss": done.loss_sum / self.steps, "accuracy": accuracy, "f1": f1, "vote": self.vote})
         done.step, done.loss_sum = 0, 0.0
         if done.best == len(done.epochs) - 1:
             save_checkpoint(Checkpoint(self.net, self.examples.encoder, self._summary()), self.out)
@@ -205,13 +227,14 @@ class _Run:
             "best_epoch": best + 1,
             "validation_accuracy": epochs[best]["accuracy"],
             "validation_f1": epochs[best]["f1"],
+            "validation_vote": self.vote,
             "epochs": epochs,
             "plan": asdict(self.plan),
         }
 
     def finished(self) -> Checkpoint:
         """The best epoch's checkpoint, whose summary is of the whole run."""
-        checkpoint = replace(load_checkpoint(self.out), training=self._summary())
+        checkpoint = replace(load_checkpoint(self.out), training=self._summary(), likeness=Likeness.of(self.examples))
         save_checkpoint(checkpoint, self.out)
         return checkpoint
 

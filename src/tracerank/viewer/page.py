@@ -12,17 +12,18 @@ from collections.abc import Container, Iterable, Iterator
 from dataclasses import asdict, dataclass
 from functools import cache
 from importlib import resources
+from operator import add
 from pathlib import Path
 from typing import Any
 
 from tracerank.errors import UndecidedPool
 from tracerank.pools.pool import Pool
 from tracerank.runs.atomic import whole_file
-from tracerank.viewer.question_data import list_entry, question_data
+from tracerank.viewer.question_data import agent_counts, list_entry, question_data
 from tracerank.votes.base import Method, OnFailure
 from tracerank.votes.explanation import explain_stream
 
-STYLES = ("theme.css", "frame.css", "question.css", "lanes.css")
+STYLES = ("theme.css", "frame.css", "question.css", "reports.css", "lanes.css")
 SCRIPTS = (
     "elements.js",
     "data.js",
@@ -32,6 +33,7 @@ SCRIPTS = (
     "list.js",
     "overview.js",
     "answers.js",
+    "reports.js",
     "why.js",
     "missing.js",
     "matrix.js",
@@ -69,12 +71,16 @@ def page_parts(questions: Iterable[dict[str, Any]], about: About) -> Iterator[by
     """The page piece by piece; of each question only its line in the list is kept."""
     head, tail = _template().split("{{questions}}")
     yield head.encode()
-    entries, fitted = [], 0
+    entries, fitted, agents = [], 0, dict[str, list[float]]()
     for number, data in enumerate(questions):
         entries.append(list_entry(data))
         fitted += data["is_fitted"]
+        for agent, counts in agent_counts(data):
+            known = agents.setdefault(agent, [0, 0, 0, 0])
+            known[:] = map(add, known, counts)
         yield f'<script type="text/plain" id="question-{number}">{_compressed(data)}</script>\n'.encode()
-    listed = {**asdict(about), "fitted": fitted, "questions": entries}
+    rows = [[agent, *counts] for agent, counts in agents.items()] if len(agents) > 1 else []
+    listed = {**asdict(about), "fitted": fitted, "agents": rows, "questions": entries}
     yield tail.replace("{{list}}", safe_json(listed), 1).encode()
 
 

@@ -4,7 +4,7 @@ Each distinct text and document is held once and pointed to by number. Knows not
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -16,6 +16,8 @@ from tracerank.evidence.gaps import gaps
 from tracerank.pools.correctness import is_judged
 from tracerank.pools.pool import Pool
 from tracerank.pools.types import RETENTION_RULES, Evidence, Rollout
+from tracerank.reports.comparison import Comparison
+from tracerank.viewer.report_data import report_data
 from tracerank.votes.base import Decision, Method
 from tracerank.votes.explanation import ATTENTION, ExplainedEvidence, ExplainedRollout, Explanation, explain
 from tracerank.votes.missing import UNSURE
@@ -60,7 +62,10 @@ def question_data(
     ``is_fitted``: what decided was fitted on the question, so that it proves nothing.
     """
     pool = labelled(pool)
-    decision, voted = explanation.decision, (vote or MajorityVote()).decide(pool)
+    decision = explanation.decision
+    report = report_data(decision.claims) if isinstance(decision.claims, Comparison) else None
+    # Votes count equal answers, and no two reports are equal.
+    voted = decision if report else (vote or MajorityVote()).decide(pool)
     groups = _groups(pool, explanation)
     chosen_group, of_vote = groups.get(decision.sample_id, NO_GROUP), groups.get(voted.sample_id, NO_GROUP)
     shared = _Shared()
@@ -69,7 +74,7 @@ def question_data(
         _rollout(pool, rollout, explained.get(rollout.sample_id), decision, groups[rollout.sample_id], shared)
         for rollout in pool.rollouts
     ]
-    confidence = _confidence(explanation, rollouts, chosen_group)
+    confidence = {"value": None, "kind": None} if report else _confidence(explanation, rollouts, chosen_group)
     return {
         "id": pool.question.id,
         "question": pool.question.text,
@@ -81,9 +86,10 @@ def question_data(
         "reasons": [asdict(reason) for reason in explanation.reasons],
         "selected": _choice(pool, decision, chosen_group),
         "vote": _choice(pool, voted, of_vote),
-        "agrees": _agrees(pool, decision, voted, chosen_group, of_vote),
+        "agrees": report is not None or _agrees(pool, decision, voted, chosen_group, of_vote),
         "confidence": confidence,
-        "missing": _missing(pool, decision, confidence["value"]),
+        "missing": None if report else _missing(pool, decision, confidence["value"]),
+        "report": report,
         "rollouts": rollouts,
         "texts": list(shared.texts),
         "documents": shared.urls,
@@ -110,9 +116,18 @@ def list_entry(data: dict[str, Any]) -> dict[str, Any]:
         "vote_right": data["vote"]["right"],
         "agrees": data["agrees"],
         "confidence": data["confidence"]["value"],
-        "votes": votes,
+        "votes": None if data["report"] else votes,
         "rollouts": len(data["rollouts"]),
     }
+
+
+def agent_counts(data: dict[str, Any]) -> Iterator[tuple[str, tuple[int, int, int, float]]]:
+    """Of each rollout whose agent is known: the agent, and 1 for it, for the selected answer, and for a label."""
+    chosen = data["selected"]["group"]
+    for one in data["rollouts"]:
+        if one["agent"]:
+            agrees, is_judged = one["group"] == chosen != NO_GROUP, one["label"] is not None
+            yield one["agent"], (1, int(agrees), int(is_judged), one["label"] or 0.0)
 
 
 def _cut(text: str | None) -> str | None:
@@ -124,7 +139,7 @@ def _cut(text: str | None) -> str | None:
 def _choice(pool: Pool, decision: Decision, group: int) -> dict[str, Any]:
     return {
         "answer": decision.answer,
-        "core": _core(pool.question.text, decision.answer),
+        "core": None if decision.claims else _core(pool.question.text, decision.answer),
         "sample": decision.sample_id,
         "group": group,
         "right": judge(pool, decision, Labelling().answer).correct if is_judged(pool) else None,
@@ -189,8 +204,9 @@ def _rollout(
     by_place = {(seen.search, seen.place): seen for seen in shown.evidence}
     return {
         "sample": rollout.sample_id,
+        "agent": rollout.agent and _cut(rollout.agent),
         "answer": rollout.answer,
-        "core": _core(pool.question.text, rollout.answer),
+        "core": None if decision.claims else _core(pool.question.text, rollout.answer),
         "group": group,
         "score": shown.score,
         "label": rollout.label,

@@ -15,6 +15,18 @@ from tracerank.pools.types import Question
 from tracerank.votes.missing import Missing
 
 
+class ClaimTable(Protocol):
+    """Where each claim of long answers stands; ``reports/comparison.py`` has it."""
+
+    def record(self) -> dict[str, Any]:
+        """In plain values, with ``claims``, ``lacks`` and ``reports``."""
+        ...
+
+
+CLAIMS = ("claims", "lacks", "reports")
+"""What of such a table a decision's record has."""
+
+
 @dataclass(frozen=True, slots=True)
 class Decision:
     """The answer a method returns for a pool."""
@@ -31,7 +43,11 @@ class Decision:
     group: tuple[int, ...] = ()
     """Sample ids whose answers count as the same as the returned one; empty: the method does not group."""
     confidence: float | None = None
-    """Calibrated probability that the answer is right by meaning; None: unknown, and the note may say why."""
+    """Probability that the answer is right by meaning; None: unknown."""
+    basis: str | None = None
+    """What the confidence rests on: ``labels``, or ``pools`` of the user; None: the method states its own, or none."""
+    rank_score: float | None = None
+    """Between 0 and 1, higher where the answer is more likely to be right; no probability. None: unknown."""
     usage: Usage | None = None
     """Tokens that deciding cost; None: no model was asked, or the cost is unknown."""
     note: str | None = None
@@ -48,6 +64,13 @@ class Decision:
     """That another method was asked, because the first was unsure, and the outcome; None: it was not."""
     missing: Missing | None = None
     """What evidence would decide the pool; None: not looked for."""
+    claims: ClaimTable | None = None
+    """The claims of all answers, where these are long; None: they are short, or the method does not compare them."""
+
+    @property
+    def certainty(self) -> float | None:
+        """What thresholds compare: the confidence, or else the rank score."""
+        return self.rank_score if self.confidence is None else self.confidence
 
     @property
     def failure(self) -> str | None:
@@ -55,6 +78,8 @@ class Decision:
         return self.problem or (None if self.escalated is None else self.escalated.problem)
 
 
+LABELS, POOLS = "labels", "pools"
+"""What a confidence rests on: labelled pools of the user, or how often rollouts agree in unlabelled ones."""
 CHANGED, CONFIRMED, KEPT = "changed", "confirmed", "kept"
 """Outcomes of an escalation: another answer; the same one; no usable answer, so the first one stays."""
 
@@ -87,6 +112,7 @@ class Escalation:
             "answer": self.before.answer,
             "sample_id": self.before.sample_id,
             "confidence": self.before.confidence,
+            "rank_score": self.before.rank_score,
             "usage": None if self.usage is None else asdict(self.usage),
             "problem": self.problem,
         }
@@ -105,6 +131,8 @@ ESCALATED, NOT_SETTLED = "escalated", "escalation settled nothing"
 
 ALIKE = "all scores are alike"
 """Begins the note of a decision whose scores were all equal, so that the first candidate was taken."""
+UNLIKE = "unlike the pools that the network was trained on"
+"""Note of a decision by a network on such a pool."""
 _MAX_REASON = 200
 T = TypeVar("T")
 
@@ -117,9 +145,10 @@ def with_note(decision: Decision, *notes: str | None) -> Decision:
 def decision_to_record(question: Question, decision: Decision) -> dict[str, Any]:
     """The decision in plain values: what ``tracerank select`` writes on a line, and what services return.
 
-    ``escalated`` and ``missing`` are there only where the decision has them.
+    ``escalated``, ``missing`` and the claims of long answers are there only where the decision has them.
     """
     later = {"escalated": decision.escalated, "missing": decision.missing}
+    table = {} if decision.claims is None else decision.claims.record()
     return {
         "question_id": question.id,
         "question": question.text,
@@ -129,10 +158,13 @@ def decision_to_record(question: Question, decision: Decision) -> dict[str, Any]
         "dropped": {str(sample_id): reason for sample_id, reason in decision.dropped.items()},
         "group": list(decision.group),
         "confidence": decision.confidence,
+        "basis": decision.basis,
+        "rank_score": decision.rank_score,
         "usage": None if decision.usage is None else asdict(decision.usage),
         "note": decision.note,
         "problem": decision.problem,
         **{name: value.record() for name, value in later.items() if value is not None},
+        **{name: table[name] for name in CLAIMS if table},
     }
 
 
@@ -140,7 +172,7 @@ def decision_line(pool: Pool, decision: Decision, method: str) -> dict[str, Any]
     """The decision as services return it, with the reply, the method, and the chosen rollout's source."""
     chosen = next((one for one in pool.rollouts if one.sample_id == decision.sample_id), None)
     record = decision_to_record(pool.question, decision)
-    later = {name: record.pop(name, None) for name in ("escalated", "missing")}
+    later = {name: record.pop(name, None) for name in ("escalated", "missing", *CLAIMS)}
     return {
         **record,
         "reply": decision.reply,
@@ -156,7 +188,7 @@ class Calibrator(Protocol):
     """Anything that estimates how likely a decision is right; ``evidence/confidence.py`` has it."""
 
     def calibrate(self, pool: Pool, decision: Decision, known: Any = None) -> Decision:
-        """The decision with its confidence, or a note why there is none; ``known``: what was counted of the pool."""
+        """The decision with its confidence and rank score; ``known``: what was counted of the pool."""
         ...
 
 

@@ -25,12 +25,14 @@ DECISION: Columns = MappingProxyType(
         "dropped": _TEXTS,
         "group": _WHOLES,
         "confidence": NUMBER,
+        "basis": TEXT,
+        "rank_score": NUMBER,
         "usage": _USAGE,
         **dict.fromkeys(("note", "problem", "reply"), TEXT),
         "counts": COUNTS,
         **dict.fromkeys(("method", "source"), TEXT),
         "score_list": _SCORES,
-        **dict.fromkeys(("escalated", "missing"), NESTED),
+        **dict.fromkeys(("escalated", "missing", "claims", "lacks", "reports"), NESTED),
     }
 )
 """What ``tracerank select`` writes."""

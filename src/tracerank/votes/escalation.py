@@ -35,7 +35,7 @@ NO_CONFIDENCE = "it has no confidence"
 class Escalating:
     """A method, and another one that is asked where the first is not sure enough.
 
-    A decision without confidence (long reports, code, a method that has none) counts as unsure. Pools that the first
+    Where a decision has no confidence its rank score counts; one without either counts as unsure. Pools that the first
     method cannot decide, because it failed or there is no candidate, are not escalated.
     """
 
@@ -66,10 +66,10 @@ class Escalating:
         """Why a decision is escalated; None: it is not."""
         if decision.problem is not None or decision.answer is None:
             return None
-        if decision.confidence is None:
+        if (certainty := decision.certainty) is None:
             return NO_CONFIDENCE
-        reason = f"confidence {decision.confidence:.2f} is below {self.below:g}"
-        return reason if decision.confidence < self.below else None
+        name = "rank score" if decision.confidence is None else "confidence"
+        return f"{name} {certainty:.2f} is below {self.below:g}" if certainty < self.below else None
 
     def _settled(self, pool: Pool, first: Decision, why: str, other: Decision) -> Decision:
         """What is returned, with what was before."""
@@ -78,7 +78,7 @@ class Escalating:
         note = f"{self.second.name} was asked, for {why}: "
         note += f"it was {first.answer!r}" if outcome == CHANGED else unused or "it says the same"
         # What was calibrated is the first answer, as it was found.
-        stays = first if outcome != CHANGED else replace(other, confidence=None)
+        stays = first if outcome != CHANGED else replace(other, confidence=None, basis=None, rank_score=None)
         notes = (None if outcome == CHANGED else first.note, note, None if outcome == KEPT else other.note)
         return replace(
             with_note(replace(stays, note=None), *notes),

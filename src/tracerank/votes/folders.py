@@ -33,9 +33,10 @@ FITTED_ON = "fitted-on.bin"
 """Beside the description: the digests of the questions that a selector was fitted on, in order; no text."""
 MAX_DESCRIPTION_BYTES = 16 << 20
 SHIPPED = "evidence"
-"""The name of the folder that comes with the package."""
+"""The name of the selector that comes with the package."""
 TRACE = "trace"
-"""The kind of a folder without a description of ours: its loader reports what is missing."""
+"""The kind of a folder without a description of ours: its loader reports what is missing. And the name of the network
+that comes with the package."""
 KINDS = (SHIPPED, TRACE, "vote", "agents")
 _HUB_NAME = re.compile(r"\w[\w.-]*/\w[\w.-]*(@[\w./-]+)?")
 _HUB_FILES = ("*.json", "*.safetensors", "README.md", FITTED_ON, f"*/{FITTED_ON}")
@@ -131,10 +132,10 @@ def restore(kind: type[T], values: object, path: Path, section: str) -> T:
 
 def folder_of(name: str | Path) -> Path:
     """The folder that a name stands for: what ships, a repository of the hub, an address, or a folder itself."""
-    if name == SHIPPED:
-        return Path(str(files("tracerank.evidence").joinpath("shipped")))
+    if name in (SHIPPED, TRACE):
+        return Path(str(files(f"tracerank.{name}").joinpath("shipped")))
     if ":/" in str(name):
-        from tracerank.readers.files.remote import fetched_folder, is_remote  # brings all readers
+        from tracerank.readers.sources.remote import fetched_folder, is_remote  # brings all readers
 
         if is_remote(str(name)):
             return fetched_folder(str(name))

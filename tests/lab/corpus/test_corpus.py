@@ -14,7 +14,7 @@ from tests.lab.shelves import RIVERS, corpus_of, write_rows
 from tracerank.errors import CorpusError, UsageError
 from tracerank.lab.corpus.build import build_corpus
 from tracerank.lab.corpus.index import Corpus
-from tracerank.readers.files.records import Problem
+from tracerank.readers.base import Problem
 
 
 def titles(corpus: Corpus, query: str, k: int = 3) -> list[str]:

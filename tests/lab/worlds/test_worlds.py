@@ -108,7 +108,7 @@ def test_a_misleading_page_explains_every_wrong_answer_of_a_world_without_other_
 
 def test_presets_are_found_by_name_and_setting() -> None:
     assert preset_named("faultless", BROWSING) is FAULTLESS[BROWSING]
-    with pytest.raises(UsageError, match="'moon'; choose one of paper, faultless"):
+    with pytest.raises(UsageError, match="'moon'; choose one of paper, scattered, faultless"):
         preset_named("moon", WEBQA)
     with pytest.raises(UsageError, match="choose one of webqa, browsing"):
         preset_named("paper", "lab")

@@ -15,8 +15,8 @@ from tracerank.errors import MalformedRollout
 from tracerank.pools.types import BROWSING, WEBQA, Rollout
 from tracerank.readers import Problem, read_pools
 from tracerank.readers.base import Parsed, UnreadableRollout
-from tracerank.readers.files.record_fields import label_of, question_of, references_of, sample_id_of
 from tracerank.readers.formats.chat import ChatReader
+from tracerank.readers.sources.record_fields import label_of, question_of, references_of, sample_id_of
 
 READER = ChatReader()
 Message = dict[str, Any]

@@ -15,7 +15,7 @@ import pytest
 from tests.readers.sdk_logs.questions import QUESTIONS
 from tracerank.errors import UsageError
 from tracerank.readers import read_pools
-from tracerank.readers.files.trial_folders import DECISIONS
+from tracerank.readers.sources.trial_folders import DECISIONS
 from tracerank.sampling.integrations.harbor import SelectionPlugin
 
 PACKED = Path(__file__).parents[2] / "readers" / "sdk_logs" / "fixtures" / "harbor" / "job.tar.gz"

@@ -6,6 +6,7 @@ import subprocess
 import sys
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -28,7 +29,28 @@ CALLS = {"dspy": 12, "inspect_ai": None}
 
 
 @pytest.mark.parametrize(("library", "needs"), LIBRARIES)
-def test_a_wrapped_agent_is_run_and_its_searches_are_evidence(library: str, needs: tuple[str, ...]) -> None:
+def test_a_wrapped_agent_is_run_twice_and_its_searches_are_evidence(library: str, needs: tuple[str, ...]) -> None:
+    told = run(library, needs)
+    assert told["answers"] == [QUESTIONS[0].right] * 3, told
+    assert told["queries"] == [True] * 3
+    assert told["evidence"] == [4] * 3
+    assert told["calls"] == CALLS.get(library, 9)
+
+
+@_SLOW
+@pytest.mark.parametrize(
+    ("library", "needs"), [one for one in LIBRARIES if one.values[0] not in ("inspect_ai", "smolagents")]
+)
+def test_a_structured_answer_comes_back_as_the_object_and_its_fields_are_compared(
+    library: str, needs: tuple[str, ...]
+) -> None:
+    told = run(library, needs, "structured")
+    assert told["output"]["km"] == 2850, told
+    assert set(json.loads(told["answer"])) == {"name", "km"}
+    assert told["group"] == [0, 1, 2]
+
+
+def run(library: str, needs: tuple[str, ...], *more: str) -> dict[str, Any]:
     if absent := [name for name in needs if find_spec(name) is None]:
         pytest.skip(f"{', '.join(absent)} not installed")
     environment = {
@@ -37,11 +59,8 @@ def test_a_wrapped_agent_is_run_and_its_searches_are_evidence(library: str, need
         "LITELLM_LOCAL_MODEL_COST_MAP": "True",  # else it asks the network for prices
         "PYTHONWARNINGS": "ignore",
     }
-    command = [sys.executable, "-m", "tests.sampling.integrations.wrapped_agents", library]
+    command = [sys.executable, "-m", "tests.sampling.integrations.wrapped_agents", library, *more]
     done = subprocess.run(command, cwd=_ROOT, env=environment, capture_output=True, text=True, timeout=300, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
-    told = json.loads(done.stdout.splitlines()[-1])
-    assert told["answers"] == [QUESTIONS[0].right] * 3, told
-    assert told["queries"] == [True] * 3
-    assert told["evidence"] == [4] * 3
-    assert told["calls"] == CALLS.get(library, 9)
+    found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    return found

@@ -9,9 +9,13 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
+from pydantic import BaseModel
+
 import tracerank as tr
+from tests.model_server import Reply, Server
 from tests.readers.sdk_logs.questions import QUESTIONS, results, script
 from tests.readers.sdk_logs.server import serving
+from tracerank.errors import UsageError
 from tracerank.sampling.integrations.agents import (
     dspy_agent,
     inspect_agent,
@@ -43,6 +47,7 @@ def openai_agents(v1: str) -> Any:
 def langgraph(_: str) -> Any:
     from langchain_core.messages import AIMessage
     from langchain_core.tools import tool
+    from langgraph.checkpoint.memory import InMemorySaver
     from langgraph.graph import START, MessagesState, StateGraph
     from langgraph.prebuilt import ToolNode, tools_condition
 
@@ -67,7 +72,7 @@ def langgraph(_: str) -> Any:
     graph.add_edge(START, "model")
     graph.add_conditional_edges("model", tools_condition)
     graph.add_edge("tools", "model")
-    return langgraph_agent(graph.compile())
+    return langgraph_agent(graph.compile(checkpointer=InMemorySaver()))
 
 
 def pydantic_ai(v1: str) -> Any:
@@ -152,12 +157,93 @@ MAKERS: dict[str, Callable[[str], Any]] = {
 }
 
 
+class River(BaseModel):
+    """What the structured agents answer with."""
+
+    name: str
+    km: int
+
+
+_DANUBE = River(name="Danube", km=2850)
+
+
+def openai_agents_structured(v1: str) -> Any:
+    from agents import Agent, OpenAIChatCompletionsModel, Runner, set_tracing_disabled
+    from openai import AsyncOpenAI
+
+    set_tracing_disabled(True)
+    model = OpenAIChatCompletionsModel("scripted-model", AsyncOpenAI(base_url=v1, api_key="none"))
+    agent = Agent(name="searcher", model=model, output_type=River)
+    return lambda question: Runner.run(agent, question)  # a bare RunResult
+
+
+def pydantic_ai_structured(v1: str) -> Any:
+    from pydantic_ai import Agent, NativeOutput
+    from pydantic_ai.models.openai import OpenAIChatModel
+    from pydantic_ai.providers.openai import OpenAIProvider
+
+    model = OpenAIChatModel("scripted-model", provider=OpenAIProvider(base_url=v1, api_key="none"))
+    return pydantic_agent(Agent(model, output_type=NativeOutput(River)))
+
+
+def langgraph_structured(_: str) -> Any:
+    from langchain_core.messages import AIMessage
+    from langgraph.graph import START, MessagesState, StateGraph
+
+    class State(MessagesState):
+        structured_response: River
+
+    def model(state: State) -> dict[str, Any]:
+        return {"messages": [AIMessage("done")], "structured_response": _DANUBE}
+
+    graph = StateGraph(State)
+    graph.add_node("model", model)
+    graph.add_edge(START, "model")
+    return langgraph_agent(graph.compile())
+
+
+def dspy_structured(v1: str) -> Any:
+    import dspy
+
+    class Ask(dspy.Signature):
+        asked: str = dspy.InputField()
+        river: River = dspy.OutputField()
+
+    dspy.configure(lm=dspy.LM("openai/scripted-model", api_base=v1, api_key="none", cache=False, num_retries=0))
+    refused = ""
+    try:
+        dspy_agent(dspy.Predict("asked -> river, lake"))
+    except UsageError as error:
+        refused = str(error)
+    assert "river, lake; name one" in refused
+    return dspy_agent(dspy.Predict(Ask))
+
+
+def structured(library: str) -> None:
+    """The object that comes back, from a model that spells it in another order each time."""
+
+    def said_so(request: dict[str, Any]) -> Reply:
+        fields = json.dumps(_DANUBE.model_dump()) if len(server.requests) % 2 else '{"km": 2850, "name": "danube"}'
+        text = f"[[ ## river ## ]]\n{fields}\n\n[[ ## completed ## ]]" if library == "dspy" else fields
+        choice = {"index": 0, "message": {"role": "assistant", "content": text}, "finish_reason": "stop"}
+        used = {"prompt_tokens": 2, "completion_tokens": 1, "total_tokens": 3}
+        whole = {"id": "1", "object": "chat.completion", "created": 0, "model": "m", "choices": [choice], "usage": used}
+        return Reply(body=whole)
+
+    server = Server(said_so)
+    agent = globals()[f"{library}_structured"](f"{server.url}/v1")
+    result = tr.run_best_of(agent, "Which river?", k=3, parallel=1, rule=tr.FixedK(3), timeout=60)
+    assert isinstance(result.output, River), result
+    print(json.dumps({"output": result.output.model_dump(), "answer": result.answer, "group": result.decision.group}))
+
+
 def main(library: str) -> None:
     """Run it and print what came of it."""
     played = script(_QUESTION, _ROLLOUT)
     with serving(script) as address:
         agent = MAKERS[library](f"{address}/q{_QUESTION}r{_ROLLOUT}/v1")
-        result = tr.run_best_of(agent, played.question, k=3, parallel=2, rule=tr.FixedK(3), timeout=60)
+        for _ in range(2):  # clients keep connections from the first call
+            result = tr.run_best_of(agent, played.question, k=3, parallel=2, rule=tr.FixedK(3), timeout=60)
     wanted = [query for step in played.steps for query in step.queries]
     found = {
         "answers": [one.answer for one in result.pool.rollouts],
@@ -170,4 +256,4 @@ def main(library: str) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1])
+    (structured if sys.argv[2:] else main)(sys.argv[1])

@@ -19,9 +19,10 @@ from tracerank.lab.corpus.index import FILE, SCORES, TEXTS, CorpusInfo
 from tracerank.lab.corpus.passages import cut_passages
 from tracerank.pools.canonical import kind_of
 from tracerank.pools.urls import canonical_url
-from tracerank.readers.files.inputs import iter_input
-from tracerank.readers.files.records import Problem, RecordAt, iter_records
-from tracerank.readers.files.remote import is_remote
+from tracerank.readers.base import Problem, RecordAt
+from tracerank.readers.sources.json_lines import iter_records
+from tracerank.readers.sources.open import iter_input
+from tracerank.readers.sources.remote import is_remote
 
 MADE_UP_ADDRESS = "https://corpus.local/doc/"
 """Address of a document without one, followed by its id; ``.local`` names no machine of the web."""

@@ -49,6 +49,9 @@ PERSON = Kind(("a painter", "a botanist", "an engineer", "a printer", "a surveyo
 TOWN = Kind(("a town", "a market town"), "{a}", syllables=3)
 RIVER = Kind(("a river", "a slow river"), "{a} River")
 YEAR = Kind(("a year",), "")
+SHIP = Kind(("a ship", "a barque"), "{a} Star", place_word="of")
+GARDEN = Kind(("a garden", "a park"), "{a} Garden")
+ALLOY = Kind(("an alloy", "a metal"), "{a} Bronze", place_word="of")
 
 FIRST_YEAR, LAST_YEAR = 1650, 1990
 
@@ -115,16 +118,28 @@ RELATIONS: tuple[Relation, ...] = (
               "{x} reaches the sea in {v}.", "The mouth of {x} is in {v}."),
     _relation("pilot", RIVER, PERSON, "Who first mapped {x}?", "the first to map {x}",
               "{x} was first mapped by {v}.", "The first map of {x} was drawn by {v}."),
+    _made_by("captain", SHIP, "commanded"),
+    _made_by("builder", SHIP, "built"),
+    _relation("home port", SHIP, TOWN, "In which port was {x} at home?", "the home port of {x}",
+              "The home port of {x} was {v}.", "{x} sailed from {v}."),
+    _made_by("gardener", GARDEN, "laid out"),
+    _relation("stream", GARDEN, RIVER, "Which stream feeds the ponds of {x}?", "the stream of {x}",
+              "The ponds of {x} are fed by the {v}.", "Water comes to {x} from the {v}."),
+    _made_by("inventor", ALLOY, "invented"),
+    _relation("mine", ALLOY, TOWN, "In which town was the ore of {x} dug?", "the town of the ore of {x}",
+              "The ore of {x} was dug in {v}.", "{x} was made from ore of {v}."),
 )
 # fmt: on
 
 ROOT_KINDS = (INSTITUTE, COMPANY, CHRONICLE, BRIDGE, OPERA)
 """Kinds of which a question may name the entity it starts from."""
+OTHER_ROOT_KINDS = (SHIP, GARDEN, ALLOY)
+"""The same in a world of other facts, to see whether what was learned carries over."""
 
 BY_KIND: Mapping[Kind, tuple[Relation, ...]] = MappingProxyType(
     {
         kind: tuple(relation for relation in RELATIONS if relation.of is kind)
-        for kind in (*ROOT_KINDS, PERSON, TOWN, RIVER)
+        for kind in (*ROOT_KINDS, *OTHER_ROOT_KINDS, PERSON, TOWN, RIVER)
     }
 )
 
@@ -132,7 +147,7 @@ _DATED = ("{x} dates from {v}.", "{x} was begun in {v}.")
 AGES: Mapping[Kind, Relation] = MappingProxyType(
     {
         kind: Relation("year", kind, YEAR, "In which year was {x} begun?", "the year of {x}", _DATED)
-        for kind in ROOT_KINDS
+        for kind in (*ROOT_KINDS, *OTHER_ROOT_KINDS)
     }
 )
 """What comparisons compare."""

@@ -10,7 +10,7 @@ from enum import StrEnum
 from random import Random
 
 from tracerank.lab.worlds import texts
-from tracerank.lab.worlds.facts import FIRST_YEAR, LAST_YEAR, Kind, Relation
+from tracerank.lab.worlds.facts import FIRST_YEAR, LAST_YEAR, Kind, Relation, invented_name
 
 
 class Source(StrEnum):
@@ -96,6 +96,14 @@ class PageModel:
     page_spread: float = 1.0
     passage_spread: float = 0.5
     """Standard deviations of how readily a page, and a passage of it, is retrieved."""
+    confirms: float | None = None
+    """Probability that a page on the right entity says so. None: every page says what it is about, often where it
+    states a fact. Otherwise that stands in a passage of its own, and titles tell pages apart instead of places."""
+
+    @property
+    def is_apart(self) -> bool:
+        """Whether a fact and what it holds for stand in different passages."""
+        return self.confirms is not None
 
 
 def write_page(
@@ -103,8 +111,8 @@ def write_page(
 ) -> Page:
     """A page on an entity; the first of the facts is what the question is after."""
     writer = _Writer(rng, entity, source, model)
-    is_titled = rng.random() < model.titled
-    title = f"{entity.name} ({entity.place})" if is_titled else entity.name
+    is_titled = not model.is_apart and rng.random() < model.titled
+    title = f"{entity.name} ({entity.place})" if is_titled else writer.title()
     sections = [writer.lead(), *(writer.fact(relation, value) for relation, value in facts), writer.note()]
     while len(sections) < rng.randint(*model.passages):
         sections.append(writer.aside())
@@ -123,8 +131,12 @@ def write_register(
     """A short page elsewhere that repeats a fact and says what it holds for."""
     writer = _Writer(rng, entity, source, model)
     body, states, _, _ = writer.fact(relation, value)
-    title = rng.choice(texts.REGISTER_TITLES).format(name=entity.name)
-    passages = [writer.passage(f"{writer.telling()} {body}", states, True, True, False, False)]
+    title = writer.title(rng.choice(texts.REGISTER_TITLES).format(name=entity.name))
+    if model.is_apart:
+        passages = [writer.passage(body, states, False, False, False, False)]
+        passages.append(writer.passage(*writer.note(), False, False))
+    else:
+        passages = [writer.passage(f"{writer.telling()} {body}", states, True, True, False, False)]
     while len(passages) < rng.randint(1, max(1, model.passages[1] // 3)):
         passages.append(writer.passage(*writer.aside(), False, False))
     rng.shuffle(passages)
@@ -172,7 +184,16 @@ class _Writer:
         prior = self._rng.gauss(0.0, self._model.passage_spread)
         return Passage(body, states, tells or shows, names_place or is_titled, prior)
 
+    def title(self, title: str = "{name}") -> str:
+        """A title that namesakes share, unless it names who wrote the page."""
+        title = title.format_map(self._words)
+        if not self._model.is_apart:
+            return title
+        return f"{title}, {self._rng.choice(texts.PUBLICATIONS).format(a=invented_name(self._rng))}"
+
     def lead(self) -> Section:
+        if self._model.is_apart:
+            return f"{self._one(texts.BARE_LEADS)} {self._filler()}", (), False, False
         return f"{self._one(texts.LEADS)} {self._filler()}", (), self._source is not Source.STALE, True
 
     def fact(self, relation: Relation, value: str) -> Section:
@@ -189,6 +210,9 @@ class _Writer:
         return body, (statement,), tells, tells
 
     def note(self) -> Section:
+        if (confirms := self._model.confirms) is not None and self._source is not Source.STALE:
+            is_silent = self._source in (Source.CURRENT, Source.ASTRAY) and self._rng.random() >= confirms
+            return self.aside() if is_silent else (f"{self._filler()} {self.telling()}", (), True, True)
         notes = texts.OUTDATED_NOTES if self._source is Source.STALE else texts.CURRENT_NOTES
         return f"{self._filler()} {self._one(notes)}", (), self._is_dated(), False
 

@@ -4,9 +4,10 @@ Questions and rollouts go by number, each with random numbers of its own.
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from random import Random
 from types import MappingProxyType
+from typing import Any
 
 from tracerank.errors import UsageError
 from tracerank.lab.worlds.agents import ErrorModel
@@ -26,6 +27,11 @@ class Preset:
     search: SearchModel
     errors: ErrorModel
     habits: SearchHabits | BrowsingHabits
+
+
+def _changed(preset: Preset, **changes: Mapping[str, Any]) -> Preset:
+    """The preset with other values in some of its parts."""
+    return replace(preset, **{part: replace(getattr(preset, part), **values) for part, values in changes.items()})
 
 
 PAPER: Mapping[str, Preset] = MappingProxyType(
@@ -91,6 +97,64 @@ PAPER: Mapping[str, Preset] = MappingProxyType(
 )
 """Fixed from the pool shapes in ``shapes.py`` before any selector was trained on the world."""
 
+
+def _apart(setting: str) -> PageModel:
+    return replace(PAPER[setting].world.pages, confirms=0.5, telling=0.0)
+
+
+SCATTERED: Mapping[str, Preset] = MappingProxyType(
+    {
+        WEBQA: _changed(
+            PAPER[WEBQA],
+            world={"hopeless": 0.295, "stale": 0.5, "pages": _apart(WEBQA)},
+            search={"noise": 0.61},
+            errors={"heed": 0.9},
+            habits={"searches_on": (0.2, 0.1, 0.02)},
+        ),
+        BROWSING: _changed(
+            PAPER[BROWSING],
+            world={"hopeless": 0.04, "namesake": 0.4, "pages": _apart(BROWSING)},
+            errors={"no_answer": 0.065},
+            habits={"room": 29},
+        ),
+    }
+)
+"""The same shapes, but what tells a right page from a wrong one stands apart from the fact, so that few rollouts saw
+both. In ``PAPER`` a perfect reader of a rollout's own evidence is within a point of one that reads the whole pool's.
+Fixed from the shapes and from what the pages state, before any selector was trained on it."""
+
+AGENTS: Mapping[str, tuple[Mapping[str, float], Mapping[str, float]]] = MappingProxyType(
+    {
+        "base": ({}, {}),
+        "sft": (
+            {"early_stop": 0.06, "misread": 0.01, "wrong_hop": 0.02, "gives_up": 0.2, "no_search": 0.03},
+            {"habit": 1.4},
+        ),
+        "rl": (
+            {
+                "early_stop": 0.04,
+                "misread": 0.005,
+                "wrong_hop": 0.01,
+                "gives_up": 0.05,
+                "impatience": 0.1,
+                "no_search": 0.0,
+                "no_answer": 0.0,
+                "no_return": 0.0,
+            },
+            {"habit": 4.0, "care": 0.98},
+        ),
+    }
+)
+"""Other agents in the same world: what differs in their errors and their searches. As in the paper's pools, the further
+they are trained the more rollouts are retained and the more alike they search, and the less a vote gains."""
+
+
+def with_agents(preset: Preset, name: str) -> Preset:
+    """The same questions, searched by other agents."""
+    errors, search = AGENTS[name]
+    return _changed(preset, errors=errors, search=search)
+
+
 _NEVER_WRONG = ErrorModel(0.0, 0.0, 0.0, gives_up=0.0, early_stop=0.0, wrong_hop=0.0, misread=0.0, heed=1.0)
 _NOTHING_MISLEADING = WorldModel(hopeless=0.0, namesake=0.0, stale=0.0, register=1.0)
 
@@ -106,7 +170,9 @@ FAULTLESS: Mapping[str, Preset] = MappingProxyType(
 )
 """Nothing misleads and no agent errs: every rollout is right."""
 
-PRESETS: Mapping[str, Mapping[str, Preset]] = MappingProxyType({"paper": PAPER, "faultless": FAULTLESS})
+PRESETS: Mapping[str, Mapping[str, Preset]] = MappingProxyType(
+    {"paper": PAPER, "scattered": SCATTERED, "faultless": FAULTLESS}
+)
 """By name and setting."""
 
 

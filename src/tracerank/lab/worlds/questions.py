@@ -42,6 +42,8 @@ class WorldModel:
     effort_spread: float = 0.0
     """Standard deviation, over questions, of the logarithm of how long agents keep at it."""
     pages: PageModel = field(default_factory=PageModel)
+    roots: tuple[Kind, ...] = facts.ROOT_KINDS
+    """Kinds of the entities that questions start from."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +114,7 @@ class _Corner:
 
     def comparison(self, question_id: str) -> Case:
         rng = self._rng
-        relation = facts.AGES[rng.choice(facts.ROOT_KINDS)]
+        relation = facts.AGES[rng.choice(self._model.roots)]
         roots = [self._root(relation.of) for _ in range(2)]
         years = [int(self._grow(root, (relation,), Source.CURRENT, False)) for root in roots]
         first, second = (f"{root.name} {root.kind.place_word} {root.place}" for root in roots)
@@ -132,7 +134,7 @@ class _Corner:
 
     def _chain(self, hops: int) -> tuple[Relation, ...]:
         chain: list[Relation] = []
-        kind = self._rng.choice(facts.ROOT_KINDS)
+        kind = self._rng.choice(self._model.roots)
         while len(chain) < hops:
             # Never the same question twice in one chain: it would read like a slip.
             choices = [relation for relation in facts.BY_KIND[kind] if relation.topic not in {r.topic for r in chain}]

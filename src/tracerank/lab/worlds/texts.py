@@ -6,6 +6,8 @@ LEADS = (
     "{name}, {noun} {context}, has a page of its own here.",
     "The name {name} stands for {noun} {context}.",
 )
+BARE_LEADS = ("{name} is {noun}.", "{name}, {noun}, has a page of its own here.", "The name {name} stands for {noun}.")
+PUBLICATIONS = ("{a} Gazetteer", "{a} Almanac", "Annals of {a}", "{a} Letters")
 TELLING = (
     "The {bare} meant here is the one {context}.",
     "This concerns the {bare} {context}, not another of that name.",

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
-from tracerank.readers.files.loose_json import load_loosely
+from tracerank.readers.sources.loose_json import load_loosely
 from tracerank.readers.tools import ToolCall, parse_arguments
 
 NAME_KEYS = ("name", "tool_name", "tool", "function", "function_name", "action", "recipient_name")

@@ -14,7 +14,7 @@ from tracerank.pools.types import BROWSING, Question, Rollout
 from tracerank.readers.base import Parsed, Record, reject
 from tracerank.readers.browser.events import Conversation, call_names, read_messages, read_typed_events
 from tracerank.readers.browser.views import read_views
-from tracerank.readers.files.record_fields import stated_references
+from tracerank.readers.sources.record_fields import stated_references
 from tracerank.readers.values import encodable, plain_text, text_of, tool_of, whole_number
 
 _ID_FIELDS = ("qid", "question_id", "id")

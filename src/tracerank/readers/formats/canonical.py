@@ -6,7 +6,7 @@ from tracerank.errors import MalformedRollout
 from tracerank.pools.canonical import SCHEMA_NAME, record_to_parsed
 from tracerank.pools.types import Question
 from tracerank.readers.base import Parsed, Record, reject
-from tracerank.readers.files.record_fields import stated_references
+from tracerank.readers.sources.record_fields import stated_references
 
 
 class CanonicalReader:

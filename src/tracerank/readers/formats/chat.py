@@ -9,8 +9,8 @@ from typing import Any
 from tracerank.readers.assemble import parsed_dialogue
 from tracerank.readers.base import Parsed, Record, reject
 from tracerank.readers.chat_roles import makes_calls, read_chat
-from tracerank.readers.files.model_calls import reply_of
-from tracerank.readers.files.record_fields import decoded, question_of, sample_id_of
+from tracerank.readers.sources.record_fields import decoded, question_of, sample_id_of
+from tracerank.readers.sources.stitch import reply_of
 from tracerank.readers.values import cleaned
 
 _FIELDS = (

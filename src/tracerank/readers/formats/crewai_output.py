@@ -12,9 +12,9 @@ from tracerank.answers.exact import normalize_text
 from tracerank.pools.types import Question
 from tracerank.readers.assemble import Dialogue, parsed_dialogue, stated_answer
 from tracerank.readers.base import Parsed, Record, reject
-from tracerank.readers.files.record_fields import decoded, question_of, sample_id_of, unasked_question
 from tracerank.readers.formats.general import not_understood
 from tracerank.readers.formats.react import is_react, read_text
+from tracerank.readers.sources.record_fields import decoded, question_of, sample_id_of, unasked_question
 from tracerank.readers.tools import ToolCall
 from tracerank.readers.values import encodable, said_of
 from tracerank.readers.walk import Reading, read_anything

@@ -1,6 +1,6 @@
 """DSPy: a call of a language model in its history, the inputs and outputs in text between ``[[ ## name ## ]]`` marks.
 
-The last call of a ReAct agent repeats all steps, so it is the whole run; ``files/model_calls.py`` leaves out those
+The last call of a ReAct agent repeats all steps, so it is the whole run; ``sources/stitch.py`` leaves out those
 that it goes on with. Marks count only where they stand alone in a line, and steps only in their order.
 """
 
@@ -10,9 +10,9 @@ from typing import Any
 
 from tracerank.readers.assemble import Dialogue, parsed_dialogue
 from tracerank.readers.base import Parsed, Record, reject
-from tracerank.readers.files.loose_json import NOT_JSON, load_json, load_literal
-from tracerank.readers.files.model_calls import NEXT_TOOL, marked, said_output, told_inputs
-from tracerank.readers.files.record_fields import question_of, sample_id_of
+from tracerank.readers.sources.loose_json import NOT_JSON, load_json, load_literal
+from tracerank.readers.sources.record_fields import question_of, sample_id_of
+from tracerank.readers.sources.stitch import NEXT_TOOL, marked, said_output, told_inputs
 from tracerank.readers.tools import ToolCall, parse_arguments
 
 _MARK = re.compile(r"^\[\[ ## (\w{1,80}) ## \]\][ \t]*$", re.M)

@@ -14,7 +14,7 @@ from tracerank.pools.types import BROWSING
 from tracerank.readers.assemble import Dialogue, dialogue_of, parsed_dialogue
 from tracerank.readers.base import Parsed, Record, reject
 from tracerank.readers.events import Called, Event, Returned, Said
-from tracerank.readers.files.record_fields import label_value, question_of, references_of, sample_id_of
+from tracerank.readers.sources.record_fields import label_value, question_of, references_of, sample_id_of
 from tracerank.readers.tools import ToolCall, queries_of
 from tracerank.readers.values import plain_text, text_of
 

@@ -11,7 +11,8 @@ from tracerank.answers.exact import normalize_text
 from tracerank.pools.types import Question, Rollout
 from tracerank.readers.assemble import parsed_dialogue
 from tracerank.readers.base import GENERAL, Parsed, Record, reject
-from tracerank.readers.files.record_fields import (
+from tracerank.readers.shapes import is_result
+from tracerank.readers.sources.record_fields import (
     decoded,
     explicit_answer,
     final_text,
@@ -20,7 +21,6 @@ from tracerank.readers.files.record_fields import (
     stated_references,
     unasked_question,
 )
-from tracerank.readers.shapes import is_result
 from tracerank.readers.tools import names_in_use
 from tracerank.readers.values import plain_text
 from tracerank.readers.vocabulary import plain_fields

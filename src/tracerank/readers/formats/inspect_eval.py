@@ -1,4 +1,4 @@
-"""Inspect AI samples: one rollout a sample and epoch, of what ``inspect_zip.py`` or a ``.json`` log gives.
+"""Inspect AI samples: one rollout a sample and epoch, of what ``archives.py`` or a ``.json`` log gives.
 
 Scores are read as labels only: their answers and explanations were written by a scorer that saw the target. Metadata,
 the store and events, which repeat the messages, are not read.
@@ -11,7 +11,7 @@ from tracerank.answers.exact import normalize_text
 from tracerank.pools.types import Question
 from tracerank.readers.assemble import parsed_dialogue
 from tracerank.readers.base import Parsed, Record, reject
-from tracerank.readers.files.record_fields import label_value
+from tracerank.readers.sources.record_fields import label_value
 from tracerank.readers.values import encodable, plain_text, text_of, whole_number
 from tracerank.readers.walk import read_anything
 

@@ -13,8 +13,8 @@ from html import unescape
 from typing import Any, NamedTuple
 
 from tracerank.readers.base import Record
-from tracerank.readers.files.loose_json import load_literal
-from tracerank.readers.files.printed_objects import TYPE, load_printed
+from tracerank.readers.sources.loose_json import load_literal
+from tracerank.readers.sources.printed_objects import TYPE, load_printed
 
 _NOT_TRANSCRIPTS = frozenset(("question", "query", "prompt", "input", "task", "problem", "expected", "system_prompt"))
 _SHORTEST = 20

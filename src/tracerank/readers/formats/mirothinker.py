@@ -15,7 +15,7 @@ from tracerank.readers.assemble import Dialogue, parsed_dialogue
 from tracerank.readers.base import Parsed, Record, reject
 from tracerank.readers.calls.text_calls import written_calls
 from tracerank.readers.chat_roles import read_chat
-from tracerank.readers.files.record_fields import label_value, question_of, sample_id_of
+from tracerank.readers.sources.record_fields import label_value, question_of, sample_id_of
 from tracerank.readers.tools import TOOL_NAMES, ToolCall
 from tracerank.readers.values import cleaned, said_of, text_of
 

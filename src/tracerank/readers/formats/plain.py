@@ -14,9 +14,8 @@ from tracerank.pools.types import BROWSING, Question, Rollout
 from tracerank.readers.assemble import Dialogue, parsed_dialogue
 from tracerank.readers.base import Parsed, Record, reject
 from tracerank.readers.chat_roles import read_chat
-from tracerank.readers.files.containers import parts_of_pool
-from tracerank.readers.files.field_map import proposed_map
-from tracerank.readers.files.record_fields import (
+from tracerank.readers.sources.field_map import proposed_map
+from tracerank.readers.sources.record_fields import (
     ANSWER_TEXTS,
     REQUESTS,
     decoded,
@@ -28,6 +27,7 @@ from tracerank.readers.files.record_fields import (
     sample_id_of,
     stated_references,
 )
+from tracerank.readers.sources.unwrap import parts_of_pool
 from tracerank.readers.values import encodable, plain_text, said_of, text_of
 
 _ANSWER, _FINAL = "answer", "final_answer"

@@ -13,8 +13,8 @@ from typing import NamedTuple
 
 from tracerank.readers.assemble import Dialogue, parsed_dialogue
 from tracerank.readers.base import Parsed, Record, reject
-from tracerank.readers.files.record_fields import label_value, question_of, references_of, sample_id_of
 from tracerank.readers.results import Result
+from tracerank.readers.sources.record_fields import label_value, question_of, references_of, sample_id_of
 from tracerank.readers.tools import ToolCall
 
 _TEXT_FIELDS = ("gen_text_store", "gen_text", "output", "response", "text", "Output")

@@ -20,9 +20,9 @@ from tracerank.pools.types import Question
 from tracerank.readers.assemble import Dialogue, parsed_dialogue
 from tracerank.readers.base import Parsed, Record, reject
 from tracerank.readers.calls.text_calls import CALL_TAGS
-from tracerank.readers.files.loose_json import load_loosely
-from tracerank.readers.files.model_calls import reply_of
-from tracerank.readers.files.record_fields import RECORD_KEY, decoded, question_of, sample_id_of
+from tracerank.readers.sources.loose_json import load_loosely
+from tracerank.readers.sources.record_fields import RECORD_KEY, decoded, question_of, sample_id_of
+from tracerank.readers.sources.stitch import reply_of
 from tracerank.readers.tools import TOOL_NAMES, ToolCall, kind_of_call, parse_arguments, submitted_answer
 from tracerank.readers.values import cleaned, content_of, said_of, text_of
 

@@ -11,10 +11,10 @@ from tracerank.answers.exact import normalize_text
 from tracerank.answers.text_keys import trimmed
 from tracerank.pools.types import Question, Rollout, Search
 from tracerank.readers.base import Parsed, Record, reject
-from tracerank.readers.files.record_fields import identity_of, stated_references
 from tracerank.readers.formats.langchain_texts import told_in
 from tracerank.readers.formats.webqa import integer_of, references_of
 from tracerank.readers.ranked import split_ranked
+from tracerank.readers.sources.record_fields import identity_of, stated_references
 
 TEXT_FIELDS = ("output", "response", "completion", "text", "trajectory", "generated_text")
 _PROMPT_FIELDS = ("input", "prompt", "query")

@@ -14,12 +14,12 @@ from typing import Any
 
 from tracerank.readers.assemble import Dialogue, parsed_dialogue
 from tracerank.readers.base import Parsed, Record, reject
-from tracerank.readers.files.loose_json import json_texts
-from tracerank.readers.files.printed_objects import load_printed
-from tracerank.readers.files.record_fields import decoded, question_of, sample_id_of
 from tracerank.readers.formats.smolagents_messages import steps_of_messages
 from tracerank.readers.results import Result
 from tracerank.readers.returns import is_failure_text
+from tracerank.readers.sources.loose_json import json_texts
+from tracerank.readers.sources.printed_objects import load_printed
+from tracerank.readers.sources.record_fields import decoded, question_of, sample_id_of
 from tracerank.readers.tools import (
     TOOL_NAMES,
     CallKind,

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from tracerank.readers.base import Record
-from tracerank.readers.files.loose_json import load_literal
+from tracerank.readers.sources.loose_json import load_literal
 from tracerank.readers.values import cleaned, said_of
 
 _FIELDS = ("messages", "intermediate_steps", "events", "memory", "steps", "history")

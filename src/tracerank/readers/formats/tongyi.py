@@ -13,7 +13,7 @@ from tracerank.pools.types import BROWSING
 from tracerank.readers.assemble import Dialogue, parsed_dialogue
 from tracerank.readers.base import Parsed, Record, reject
 from tracerank.readers.calls.text_calls import CALL_TAGS, RETURN_TAG, spoken, tagged_returns, written_calls
-from tracerank.readers.files.record_fields import decoded, question_of, sample_id_of
+from tracerank.readers.sources.record_fields import decoded, question_of, sample_id_of
 from tracerank.readers.tools import ToolCall, is_underway
 from tracerank.readers.values import cleaned, said_of, text_of
 

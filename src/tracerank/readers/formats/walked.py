@@ -11,9 +11,9 @@ from typing import Any
 
 from tracerank.readers.assemble import asked_question, parsed_dialogue
 from tracerank.readers.base import Parsed, Record, reject
-from tracerank.readers.files.record_fields import decoded, lists_any, question_of, sample_id_of
 from tracerank.readers.formats.general import last_words
 from tracerank.readers.formats.langchain_texts import told_in
+from tracerank.readers.sources.record_fields import decoded, lists_any, question_of, sample_id_of
 from tracerank.readers.walk import read_anything
 
 _MESSAGES = ("messages", "conversation", "conversations", "history", "trajectory", "rollout", "transcript")

@@ -11,9 +11,9 @@ from tracerank.answers.text_keys import trimmed
 from tracerank.pools.canonical import kind_of
 from tracerank.pools.types import WEBQA, Question, Rollout, Search, maker_of
 from tracerank.readers.base import Parsed, Record, reject
-from tracerank.readers.files.record_fields import identity_of, stated_references
 from tracerank.readers.ranked import split_ranked
 from tracerank.readers.repeats import Repeats
+from tracerank.readers.sources.record_fields import identity_of, stated_references
 
 _ID_FIELDS = ("question_id", "question_index")
 _returned = Repeats(split_ranked)

@@ -8,8 +8,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from tracerank.readers.base import Record
-from tracerank.readers.files.loose_json import NOT_JSON, load_json, load_literal
-from tracerank.readers.files.record_fields import label_value, stated_references
+from tracerank.readers.sources.loose_json import NOT_JSON, load_json, load_literal
+from tracerank.readers.sources.record_fields import label_value, stated_references
 from tracerank.readers.telemetry.otel import otel_spans
 from tracerank.readers.telemetry.spans import Span
 from tracerank.readers.telemetry.vendors import VERDICTS

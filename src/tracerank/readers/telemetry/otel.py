@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from tracerank.readers.base import Record
-from tracerank.readers.files.loose_json import NOT_JSON, load_json
+from tracerank.readers.sources.loose_json import NOT_JSON, load_json
 from tracerank.readers.telemetry.spans import Span, SpanKind, moment
 from tracerank.readers.telemetry.vendors import OBSERVATION_KINDS
 from tracerank.readers.values import whole_number

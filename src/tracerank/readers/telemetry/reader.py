@@ -10,7 +10,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from tracerank.readers.base import Parsed, Record, reject
-from tracerank.readers.files.joining import Piece
+from tracerank.readers.sources.joining import Piece
 
 if TYPE_CHECKING:
     from tracerank.readers.telemetry.spans import Span

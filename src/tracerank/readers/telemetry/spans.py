@@ -14,7 +14,7 @@ from typing import Any, Literal
 
 from tracerank.readers.assemble import Dialogue
 from tracerank.readers.chat_roles import read_chat
-from tracerank.readers.files.loose_json import load_json
+from tracerank.readers.sources.loose_json import load_json
 from tracerank.readers.telemetry.texts import asked_text, chat_messages, said_text, stated_text, structured
 from tracerank.readers.tools import CallKind, ToolCall, kind_of_call, parse_arguments
 from tracerank.readers.values import whole_number

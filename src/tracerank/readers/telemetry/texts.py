@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 
 import orjson
 
-from tracerank.readers.files.loose_json import NOT_JSON, load_json
 from tracerank.readers.results import flat_text
+from tracerank.readers.sources.loose_json import NOT_JSON, load_json
 from tracerank.readers.values import plain_text, text_of
 
 _DEEPEST = 6

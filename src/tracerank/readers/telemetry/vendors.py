@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from tracerank.readers.base import Record
-from tracerank.readers.files.record_fields import label_value
+from tracerank.readers.sources.record_fields import label_value
 from tracerank.readers.telemetry.spans import Span, SpanKind, moment
 
 _RUN_TYPES: Mapping[str, SpanKind] = {

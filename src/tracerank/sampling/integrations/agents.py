@@ -1,57 +1,46 @@
-"""Agents of other libraries as agents for ``tr.best_of``: each function takes one and returns a function of a question.
-
-The library is imported when an agent runs, never before.
-"""
+"""Agents of other libraries as agents for ``tr.best_of``; a library is imported when its agent runs, never before."""
 
 import json
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from importlib import import_module
 from typing import Any
+from uuid import uuid4
 
 from tracerank.endpoints.chat import Usage
-from tracerank.sampling.best_of import AgentRun
+from tracerank.errors import UsageError
+from tracerank.sampling.agent_run import Agent, AgentRun, tokens
 from tracerank.sampling.waves import run_number
 
-AsyncAgent = Callable[[str], Awaitable[AgentRun]]
 
-
-def openai_agent(agent: Any, **options: Any) -> AsyncAgent:
+def openai_agent(agent: Any, **options: Any) -> Agent:
     """An ``Agent`` of the OpenAI Agents SDK; the options are those of ``Runner.run``."""
+    return lambda question: import_module("agents").Runner.run(agent, question, **options)
+
+
+def langgraph_agent(graph: Any, config: Mapping[str, Any] | None = None) -> Agent:
+    """A compiled graph whose state has ``messages``, and ``structured_response`` or the answer in the last of them.
+
+    Every run is a thread of its own, so that a checkpointer does not mix them.
+    """
 
     async def run(question: str) -> AgentRun:
-        ended = await import_module("agents").Runner.run(agent, question, **options)
-        answer, used = _text(ended.final_output), ended.context_wrapper.usage
-        record = {"input": question, "items": ended.to_input_list(), "final_output": answer}
-        return AgentRun(record, answer, _usage(used.input_tokens, used.output_tokens, used.requests))
-
-    return run
-
-
-def langgraph_agent(graph: Any, config: Mapping[str, Any] | None = None) -> AsyncAgent:
-    """A compiled graph whose state has ``messages``; the answer is in the last of them."""
-
-    async def run(question: str) -> AgentRun:
-        state = await graph.ainvoke({"messages": [{"role": "user", "content": question}]}, config)
+        given = dict(config or {})
+        own = {**given, "configurable": {**given.get("configurable", {}), "thread_id": str(uuid4())}}
+        state = await graph.ainvoke({"messages": [{"role": "user", "content": question}]}, own)
         used = [one for message in state["messages"] if (one := getattr(message, "usage_metadata", None))]
-        return AgentRun({"messages": [message.model_dump() for message in state["messages"]]}, usage=_total(used))
+        record = {"messages": [message.model_dump() for message in state["messages"]]}
+        return AgentRun.of_output(record, state.get("structured_response"), _total(used))
 
     return run
 
 
-def pydantic_agent(agent: Any, **options: Any) -> AsyncAgent:
+def pydantic_agent(agent: Any, **options: Any) -> Agent:
     """An ``Agent`` of Pydantic AI; the options are those of its ``run``."""
-
-    async def run(question: str) -> AgentRun:
-        ended = await agent.run(question, **options)
-        used = ended.usage() if callable(ended.usage) else ended.usage
-        tokens = _usage(used.input_tokens, used.output_tokens, used.requests)
-        return AgentRun({"messages": json.loads(ended.all_messages_json())}, _text(ended.output), tokens)
-
-    return run
+    return lambda question: agent.run(question, **options)
 
 
-def inspect_agent(agent: Any, **options: Any) -> AsyncAgent:
+def inspect_agent(agent: Any, **options: Any) -> Agent:
     """An agent of Inspect such as ``react(model=…)``, with a model of its own; the options are those of ``run``."""
 
     async def run(question: str) -> AgentRun:
@@ -68,32 +57,49 @@ def inspect_record(question: str, state: Any) -> dict[str, Any]:
     return {"id": "run", "epoch": 1, "input": question, "target": "", "messages": messages, "output": output}
 
 
-def smolagent(make: Callable[[], Any], **options: Any) -> Callable[[str], AgentRun]:
+def smolagent(make: Callable[[], Any], **options: Any) -> Agent:
     """``make`` returns a new agent of smolagents for each run, since an agent holds one conversation."""
 
     def run(question: str) -> AgentRun:
         ended = make().run(question, return_full_result=True, **options)
         used = _total(step["token_usage"] for step in ended.steps if step.get("token_usage"))
-        return AgentRun(json.loads(json.dumps(ended.dict(), default=str)), _text(ended.output), used)
+        return AgentRun.of_output(json.loads(json.dumps(ended.dict(), default=str)), ended.output, used)
 
     return run
 
 
 def dspy_agent(
-    module: Any, *, question: str = "question", answer: str = "answer", temperature: float = 1.0
-) -> Callable[[str], AgentRun]:
-    """A module of DSPy; ``question`` and ``answer`` are names of its fields. Each run has its own rollout id."""
+    module: Any, *, question: str | None = None, answer: str | None = None, temperature: float = 1.0
+) -> Agent:
+    """A module of DSPy; ``question`` and ``answer`` name its fields where its signature has several.
+
+    Each run has its own rollout id.
+    """
+    known = getattr(module, "signature", None)
+    question = _field("question", question, () if known is None else known.input_fields)
+    answer = _field("answer", answer, () if known is None else known.output_fields)
 
     def run(asked: str) -> AgentRun:
         dspy: Any = import_module("dspy")
         with _varied(dspy, module, run_number(), temperature) as attempt, dspy.track_usage() as tracker:
             prediction = attempt(**{question: asked})
-        text = _text(prediction.get(answer))
+        if answer not in prediction:
+            raise UsageError(f"the prediction has no field {answer!r}; name one of {', '.join(prediction)} as answer=")
         calls = [call for calls in tracker.usage_data.values() for call in calls]
-        record = {"question": asked, "trajectory": prediction.get("trajectory"), "answer": text}  # ReAct's; else None
-        return AgentRun(record, text, _total(calls, "prompt_tokens", "completion_tokens"))
+        record = {"question": asked, "trajectory": prediction.get("trajectory")}  # of ReAct; else None
+        return AgentRun.of_output(record, prediction[answer], _total(calls, "prompt_tokens", "completion_tokens"))
 
     return run
+
+
+def _field(usual: str, named: str | None, fields: Collection[str]) -> str:
+    """The field of a signature that is meant: the one named, the usual one, or the only one."""
+    names = [name for name in fields if name != "reasoning"]
+    if (named or usual) in names or not names:
+        return named or usual
+    if named is not None or len(names) > 1:
+        raise UsageError(f"{usual}={named or usual!r}: the signature has {', '.join(names)}; name one of them")
+    return names[0]
 
 
 @contextmanager
@@ -111,18 +117,9 @@ def _varied(dspy: Any, module: Any, number: int, temperature: float) -> Iterator
         yield copied
 
 
-def _text(value: object) -> str | None:
-    return None if value is None else str(value).strip()
-
-
-def _usage(prompt: int, reply: int, calls: int) -> Usage | None:
-    """Tokens of a run; None: nothing was counted."""
-    return Usage(prompt, reply, max(calls, 1)) if prompt or reply else None
-
-
 def _total(
     counts: Iterable[Mapping[str, Any]], prompt: str = "input_tokens", reply: str = "output_tokens"
 ) -> Usage | None:
     """The sum of token counts with these keys, one mapping a call."""
     known = list(counts)
-    return _usage(sum(one.get(prompt) or 0 for one in known), sum(one.get(reply) or 0 for one in known), len(known))
+    return tokens(sum(one.get(prompt) or 0 for one in known), sum(one.get(reply) or 0 for one in known), len(known))

@@ -12,7 +12,7 @@ from typing import Any
 from tracerank.errors import TraceRankError
 from tracerank.methods import load_method
 from tracerank.readers import read_pools
-from tracerank.readers.files.trial_folders import DECISIONS
+from tracerank.readers.sources.trial_folders import DECISIONS
 from tracerank.runs.atomic import write_lines
 from tracerank.votes.base import Method, decision_to_record
 from tracerank.votes.folders import SHIPPED

@@ -18,7 +18,7 @@ function answersPanel(data, onShow) {
   const rows = [...data.groups, ...withoutVote(data)].map((group, place) =>
     answerRow(data, group, place + 1, share, onShow),
   );
-  panel.append(groupStrip(data), element("ol", { class: "ranking" }, rows), droppedLine(data) ?? "");
+  panel.append(data.report ? "" : groupStrip(data), element("ol", { class: "ranking" }, rows), droppedLine(data) ?? "");
   return panel;
 }
 

@@ -113,6 +113,7 @@ function lane(data, rollout) {
         { class: "lane-line" },
         groupMark(data, rollout),
         element("span", { class: "sample" }, `#${rollout.sample}`),
+        rollout.agent && foreign("span", "agent", clipped(rollout.agent, 40), { title: rollout.agent }),
         isSelected && element("span", { class: "flag" }, "selected"),
         rollout.sample === data.vote.sample && element("span", { class: "flag vote" }, "vote"),
         element("span", { class: "lane-score number" }, rollout.score === null ? "" : scoreText(rollout.score)),

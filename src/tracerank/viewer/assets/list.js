@@ -52,7 +52,29 @@ function startList(onChoose) {
   new ResizeObserver(drawRows).observe(list.box);
   const offered = FILTERS.filter((filter) => report.questions.some(filter.keeps));
   document.getElementById("filters").append(...offered.map(filterButton));
+  if (report.agents.length > 0) showAgents();
   applyFilters();
+}
+
+/** How often each agent gives the selected answer, and how often it is right. */
+function showAgents() {
+  const share = (part, whole) => element("td", { class: "number" }, whole > 0 ? percent(part / whole) : "–");
+  const rows = report.agents
+    .map(([agent, rollouts, agrees, judged, right]) => ({ agent, rollouts, agrees, judged, right }))
+    .sort((a, b) => b.agrees / b.rollouts - a.agrees / a.rollouts)
+    .map((one) =>
+      element(
+        "tr",
+        {},
+        foreign("td", "agent", one.agent, { title: counted(one.rollouts, "rollout") }),
+        share(one.agrees, one.rollouts),
+        share(one.right, one.judged),
+      ),
+    );
+  const heads = ["agent", "selected answer", "right"].map((name) => element("th", { scope: "col" }, name));
+  const box = document.getElementById("agents");
+  box.append(element("table", {}, element("thead", {}, element("tr", {}, heads)), element("tbody", {}, rows)));
+  box.hidden = false;
 }
 
 function filterButton(filter) {
@@ -161,6 +183,7 @@ function rowAnswers(entry) {
 }
 
 function rowVotes(entry) {
+  if (entry.votes === null) return element("span", { class: "row-votes", title: "Long answers, compared by their claims" }, "report");
   const title = `${entry.votes} of ${entry.rollouts} rollouts give this answer`;
   return element("span", { class: "row-votes", title }, `${entry.votes}/${entry.rollouts}`);
 }

@@ -48,6 +48,10 @@ function fact(className, name, ...content) {
 }
 
 function selectedAnswer(data) {
+  if (data.report) {
+    const words = `Report of rollout #${data.report.sample}, ${counted(data.report.words, "word")}`;
+    return fact("is-selected", ["Selected by ", report.method], element("div", { class: "fact-value" }, words), verdict(data.selected.right));
+  }
   return fact("is-selected", ["Selected by ", report.method], answerText(data.selected), verdict(data.selected.right));
 }
 
@@ -61,7 +65,7 @@ function answerText({ answer, core }) {
 }
 
 function votedAnswer(data) {
-  if (report.is_vote) return null;
+  if (report.is_vote || data.report) return null;
   if (data.agrees) return fact("", "The vote", element("div", { class: "fact-value quiet" }, "agrees"));
   return fact("", "The vote", answerText(data.vote), verdict(data.vote.right));
 }
@@ -91,6 +95,7 @@ function certainty(data) {
 /** Every part of the question, one click away wherever one is. */
 function jumps(data) {
   const parts = [
+    ...(data.report ? [["report-title", "Claims", data.report.claims.length]] : []),
     ["candidates-title", "Answers", data.groups.length],
     ["why-title", "Why this one", null],
     ["matrix-title", "Who saw what", null],

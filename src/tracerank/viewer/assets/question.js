@@ -20,6 +20,7 @@ async function openQuestion(number, onBack) {
     { class: "question" },
     questionHead(data, onBack),
     jumps(data),
+    claimsPanel(data),
     element(
       "div",
       { class: "panels" },

@@ -17,11 +17,18 @@ function whyPanel(data) {
     panel.append(element("p", { class: "empty" }, words));
     return panel;
   }
-  panel.append(verdictSentence(data, selected));
+  panel.append(data.report ? richnessSentence(data, selected) : verdictSentence(data, selected));
   if (data.reasons.length > 0) panel.append(reasonsList(data.reasons));
   panel.append(element("p", { class: "lead" }, evidenceSentence(data, selected)), strongestList(data, selected, STRONGEST));
   if (data.runnerUp) panel.append(comparison(data, selected, data.runnerUp));
   return panel;
+}
+
+/** Reports have no votes: the score is the number of content words. */
+function richnessSentence(data, selected) {
+  const words = `Of the sound reports, rollout #${selected.sample} has the most distinct content words: ${scoreText(selected.score)}`;
+  const next = data.runnerUp ? `, the next ${scoreText(data.runnerUp.score)}` : "";
+  return element("p", { class: "lead" }, `${words}${next}.`);
 }
 
 function verdictSentence(data, selected) {
@@ -34,7 +41,17 @@ function verdictSentence(data, selected) {
     words.push(`, the best ${differs ? "other answer" : "other rollout"} ${scoreText(other.score)}`);
   }
   if (selected.score !== null) words.push(".");
+  words.push(` ${majoritySentence(data, selected, votes)}`);
   return element("p", { class: "lead" }, words.join(""));
+}
+
+/** Whether the choice is the vote's, and if not, what it was chosen over. */
+function majoritySentence(data, selected, votes) {
+  const others = [...data.groupOf].filter(([group]) => group >= 0 && group !== selected.group);
+  const most = Math.max(0, ...others.map(([, { members }]) => members.length));
+  if (votes > most) return "No other answer has as many votes.";
+  if (votes === most) return "Another answer has as many votes.";
+  return `It was chosen over an answer with ${counted(most, "vote")}, for what is listed below.`;
 }
 
 function evidenceSentence(data, rollout) {

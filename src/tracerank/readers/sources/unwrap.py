@@ -1,0 +1,386 @@
+"""Objects around the records: results under a key, records by id, whole pools, and a user's own record around a dump.
+
+Looks at the outermost shape and knows no transcript format. Where it leaves a doubt, nothing is taken apart. A pool in
+one record becomes a record a rollout, each with what the pool says about the question.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
+
+from tracerank.answers.exact import normalize_text
+from tracerank.readers.agent_names import agent_of
+from tracerank.readers.base import Record, RecordAt
+from tracerank.readers.sources.lists import ITEM_KINDS, as_record
+from tracerank.readers.sources.loose_json import load_json
+from tracerank.readers.sources.record_fields import (
+    FINAL_FIELDS,
+    RECORD_FIELDS,
+    RECORD_KEY,
+    explicit_answer,
+    is_known_field,
+    question_of,
+    sample_id_of,
+)
+from tracerank.readers.sources.stitch import ModelCalls, is_call
+from tracerank.readers.values import plain_text
+
+_LIST_KEYS = (
+    *("per_item", "per_question", "results", "samples", "data", "rollouts", "records", "trajectories", "items"),
+    *("examples", "runs", "rows", "predictions", "outputs"),
+)
+
+_INNER_FIELDS = RECORD_FIELDS | {"task_id", "prompt", "problem", "response", "completion"}
+
+_ROW_FIELDS = frozenset(
+    ("task", "example", "sample", "item", "input", "result", "run", "output", "response", "request")
+)
+"""Names of what a row is made of: its objects are not records by id."""
+
+
+class Part(NamedTuple):
+    """A value inside a container."""
+
+    place: str
+    """Where it stands, to be put behind the place of the container."""
+    value: Any
+    """A record, or what stands in its place."""
+
+
+def parts_of(record: Record) -> list[Part] | None:
+    """The records inside an object that is no record itself; None: it is one, or nothing is known about it."""
+    if not RECORD_FIELDS.isdisjoint(record):
+        return None
+    for key in _LIST_KEYS:
+        inner = record.get(key)
+        if isinstance(inner, list) and _are_records(inner):
+            return [Part(f":{key}[{index}]", value) for index, value in enumerate(inner)]
+    values = list(record.values())
+    if len(values) and all(isinstance(value, Mapping) for value in values):
+        is_row = len(values) > 1 and not _ROW_FIELDS.isdisjoint(record)
+        return list(_keyed(record)) if _are_records(values) and not is_row else None
+    if len(values) and all(isinstance(value, list) and _are_records(value) for value in values):
+        return list(_keyed_lists(record))
+    if len(values) and all(isinstance(value, list) and value and all(map(_is_answer, value)) for value in values):
+        # Of words alone the keys may as well be the names of columns.
+        asking = sum(isinstance(key, str) and (" " in key.strip() or key.rstrip().endswith("?")) for key in record)
+        return list(_asked_lists(record)) if 2 * asking > len(values) else None
+    return None
+
+
+def records_in(values: list[Any]) -> list[Any]:
+    """The records of a JSON array; a single one where the array is itself a transcript, or a question and answers."""
+    whole = as_record(values)
+    if whole is None and len(values) == 2 and isinstance(values[1], list):
+        whole = pair_record(values)
+    return values if whole is None else [whole]
+
+
+def pair_record(value: object) -> dict[str, Any] | None:
+    """``[question, [answers]]`` or ``[question, answer]`` as a record; None: it is neither."""
+    if not isinstance(value, list) or len(value) != 2 or not isinstance(value[0], str) or not value[0].strip():
+        return None
+    question, said = value
+    if isinstance(said, str):
+        return {"question": question, "answer": said}
+    return {"question": question, _ANSWERS: said} if isinstance(said, list) and any(map(_is_answer, said)) else None
+
+
+def _keyed(record: Record) -> Iterator[Part]:
+    for key, value in record.items():
+        yield Part(f":[{key}]", {RECORD_KEY: key, **value} if isinstance(value, Mapping) else value)
+
+
+def _keyed_lists(record: Record) -> Iterator[Part]:
+    """Several records under one key: what they share is the question."""
+    for key, values in record.items():
+        for index, value in enumerate(values):
+            whole = as_record(value) if isinstance(value, list) else value
+            whole = {"question_id": key, **whole} if isinstance(whole, Mapping) else value
+            yield Part(f":[{key}][{index}]", whole)
+
+
+def _asked_lists(record: Record) -> Iterator[Part]:
+    """Questions to lists of answers."""
+    for question, said in record.items():
+        yield Part(f":[{question}]", {"question": question, _ANSWERS: said})
+
+
+def _is_answer(value: object) -> bool:
+    """Whether an item of a list of answers is a text or a number."""
+    return plain_text(value) is not None
+
+
+def _are_records(values: list[Any]) -> bool:
+    """Whether most of the values say what a rollout is about; a few may be damaged."""
+    good = sum(
+        not _INNER_FIELDS.isdisjoint(value)
+        if isinstance(value, Mapping)
+        else isinstance(value, list) and as_record(value) is not None
+        for value in values
+    )
+    return 2 * good > len(values)
+
+
+# ---- pools in one record
+
+_ANSWERS = "answers"
+
+_ROLLOUT_LIST_KEYS = (
+    *("rollouts", "trajectories", "samples", "attempts", "runs", "traces", "episodes", "trials", "candidates"),
+    *("conversations", "completions", "responses", "generations", "outputs", "predictions", "solutions", "results"),
+    *("candidate_answers", "model_answers", _ANSWERS),  # the last one may be the references of all others
+)
+
+_SURE_POOLS = ("rollouts", "trajectories", "attempts", "runs", "traces", "episodes", "trials")
+
+_COLUMN = re.compile(r"(answer|response|output|completion|prediction|generation|sample|candidate|rollout)[ _-]?\d{1,4}")
+"""One of the columns that hold an answer each."""
+
+_AS_IT_STANDS = ("candidate_answers", "model_answers", _ANSWERS, "answer", "candidate")
+"""Names of answers rather than of texts in which one is to be found."""
+
+_SAID_FIELDS = frozenset((*FINAL_FIELDS, "answer"))
+
+_TRANSCRIPT_FIELDS = frozenset(
+    (
+        *("messages", "conversation", "conversations", "trajectory", "traj", "transcript", "trace", "history"),
+        *("rollout", "steps", "searches", "response", "completion", "output", "text", "gen_text_store", "tool_events"),
+        *("events", "response_items"),
+    )
+)
+
+_SPELLED = ("trace", "history", "dialogue", "dialog", "chat", "log", "events")
+
+_OF_THE_ROLLOUT = frozenset(("id", "uuid", "question_id", "qid", "query_id", "example_id", "task_id"))
+"""Ids inside a rollout; the pool says which question it is."""
+
+_QUESTION_IDS = ("question_id", "qid", "query_id", "question_index")
+"""Ids that are nothing but a question's."""
+
+_DAMAGED: Mapping[str, Any] = {"messages": []}
+"""Keeps the place of what is no transcript."""
+
+_REPLIES = ("response", "chat.completion")
+
+
+def parts_of_pool(record: Record) -> list[Part] | None:
+    """A record for each rollout of a pool in one record; None: the record is no such pool."""
+    for key in _ROLLOUT_LIST_KEYS:
+        listed = record.get(key)
+        if isinstance(listed, list) and listed and not _go_on(listed):
+            rollouts = [_opened(item, key) for item in listed]
+            about = {name: value for name, value in record.items() if name != key}
+            shared = shared_of(about) if any(rollouts) else None
+            if shared is not None and _are_about([rollout for rollout in rollouts if rollout], shared["question"]):
+                parts = (_placed(shared, rollout or _DAMAGED, place) for place, rollout in enumerate(rollouts))
+                return [Part(f":{key}[{place}]", part) for place, part in enumerate(parts)]
+    return _parts_of_columns(record)
+
+
+def _go_on(replies: list[Any]) -> bool:
+    """Whether a list holds the replies of a model in one run: all but the last ask for tools."""
+    if len(replies) < 2 or not all(isinstance(one, Mapping) and one.get("object") in _REPLIES for one in replies):
+        return False
+    return all(_asks_for_tools(one) for one in replies[:-1])
+
+
+def _asks_for_tools(reply: Mapping[str, Any]) -> bool:
+    output, choices = reply.get("output"), reply.get("choices")
+    if isinstance(output, list):
+        return any(isinstance(one, Mapping) and one.get("type") in ITEM_KINDS for one in output)
+    first = choices[0] if isinstance(choices, list) and choices else None
+    message = first.get("message") if isinstance(first, Mapping) else None
+    return isinstance(message, Mapping) and bool(message.get("tool_calls"))
+
+
+def _parts_of_columns(record: Record) -> list[Part] | None:
+    """The answers of a row that has a column for each."""
+    columns = {name: found[1] for name in record if isinstance(name, str) and (found := _COLUMN.fullmatch(name))}
+    if not columns:
+        return None
+    kind, first = (
+        next(iter(columns.values())),
+        min(int(name[len(kind) :].strip(" _-")) for name, kind in columns.items()),
+    )
+    if first > 1 and kind in record:  # answer, answer_2, …
+        columns = {kind: kind, **columns}
+    shared = shared_of({name: value for name, value in record.items() if name not in columns})
+    if shared is None:
+        return None
+    opened = ((name, _opened(record[name], kind)) for name, kind in columns.items() if record[name] is not None)
+    return [
+        Part(f":{name}", _placed(shared, rollout or _DAMAGED, place)) for place, (name, rollout) in enumerate(opened)
+    ]
+
+
+def _are_about(rollouts: list[dict[str, Any]], question: str) -> bool:
+    """Whether no rollout has another question of its own: then the list is that of a whole data set."""
+    named = [question] if question else []
+    for rollout in rollouts:
+        own = question_of({name: value for name, value in rollout.items() if name not in _OF_THE_ROLLOUT})
+        if own is not None and own.text:
+            named.append(own.text)
+        elif not question and not _OF_THE_ROLLOUT.isdisjoint(rollout):
+            return False  # each may be of its own question
+    return len(set(map(normalize_text, named))) <= 1
+
+
+def _opened(item: object, key: str) -> dict[str, Any] | None:
+    """An item of the list as a record; None: it is neither a transcript nor an answer."""
+    text = plain_text(item) if key in _AS_IT_STANDS else item
+    if isinstance(text, str):
+        return {"final_answer" if key in _AS_IT_STANDS else "response": text} if text.strip() else None
+    if isinstance(item, list):
+        whole = as_record(item)
+        if whole is None and key in _SURE_POOLS and all(isinstance(one, Mapping) for one in item):
+            return {"events": item}  # calls of a model, states: whoever reads by shape knows what is said twice
+        return None if whole is None else dict(whole)
+    if not isinstance(item, Mapping):
+        return None
+    opened = dict(item)
+    for name in _SPELLED:
+        value = opened.get(name)
+        if "messages" not in opened and isinstance(value, list) and (whole := as_record(value)) is not None:
+            opened |= whole
+    if key in _SURE_POOLS and any(isinstance(inner, list | Mapping) and inner for inner in opened.values()):
+        return opened  # a dump of any shape
+    return None if _TRANSCRIPT_FIELDS.isdisjoint(opened) and _SAID_FIELDS.isdisjoint(opened) else opened
+
+
+def shared_of(about: Record) -> dict[str, Any] | None:
+    """What all rollouts have in common; None: nobody asked anything."""
+    question = question_of(about)
+    if question is None or not (question.text or any(name in about for name in _QUESTION_IDS)):
+        return None
+    shared: dict[str, Any] = {"question_id": question.id or normalize_text(question.text), "question": question.text}
+    if question.references:
+        shared["references"] = list(question.references)
+    if question.dataset:
+        shared["dataset"] = question.dataset
+    if (agent := agent_of(about)) is not None:
+        shared["agent"] = agent
+    return shared
+
+
+def _holds_words(rollout: Mapping[str, Any]) -> bool:
+    """Whether a transcript ends with words of the agent."""
+    listed = (rollout[name] for name in _TRANSCRIPT_FIELDS if isinstance(rollout.get(name), list) and rollout[name])
+    lasts = [values[-1] for values in listed if isinstance(values[-1], Mapping)]
+    return any(last.get("role") == "assistant" and bool(last.get("content")) for last in lasts)
+
+
+def _placed(shared: Mapping[str, Any], rollout: Mapping[str, Any], place: int) -> dict[str, Any]:
+    """A rollout of a pool as a record of its own."""
+    own = with_question(shared, rollout)
+    return own if sample_id_of(own) is not None else {**own, "sample_id": place}
+
+
+def with_question(shared: Mapping[str, Any], rollout: Mapping[str, Any]) -> dict[str, Any]:
+    """The rollout with what is said about its question; there, its field ``answer`` is what the agent said."""
+    own = {name: value for name, value in rollout.items() if name not in _OF_THE_ROLLOUT}
+    if "answer" in own and "searches" not in own and not any(name in own for name in FINAL_FIELDS):
+        answer = own.pop("answer")
+        # A transcript that comes with the reference says the answer itself, if it is right.
+        if not (_holds_words(own) and answer in shared.get("references", ())):
+            own["final_answer"] = answer
+    if isinstance(own.get("response"), str) and own.keys() <= {"response", "sample_id"}:
+        # A bare text: tags in it are read by whoever knows them, else it is what the agent said.
+        asked = {"role": "user", "content": shared["question"]}
+        own["messages"] = [asked, {"role": "assistant", "content": own["response"]}]
+    by = {} if (agent := agent_of(own)) is None else {"agent": agent}
+    return {**own, **shared, **by}
+
+
+# ---- dumps in records of the user
+
+_ABOUT = ("task", "example", "sample", "item", "instance", "row", "input", "inputs")
+"""Objects that say what was asked."""
+
+_BESIDE = frozenset(
+    (*_ABOUT, "metadata", "meta", "usage", "config", "settings", "info", "extra_info", "scores", "tools")
+)
+
+_ITS_OWN = frozenset(("answer", "output", "response", "text", "prompt", "completion", "trajectory", "messages", "id"))
+"""Fields that a dump may have as well, and means otherwise."""
+
+_SHORTEST = 40
+"""Of a text that may be a dump."""
+
+
+class Dump(NamedTuple):
+    """What a record wraps."""
+
+    record: Record
+    """A list of messages or events is one under the name that readers look for."""
+    is_listed: bool
+    """It stood there as a list."""
+    is_text: bool
+    """It stood there as JSON."""
+
+    @property
+    def is_whole(self) -> bool:
+        """It says all that a record has to, so that nothing around it is needed to read it by shape."""
+        return self.is_listed or asks_itself(self.record)
+
+
+def dump_in(record: Record) -> Dump | None:
+    """The dump that a record wraps; None: there is none, or there are several."""
+    dumps = [found for name, value in record.items() if name not in _BESIDE and (found := _dump(value)) is not None]
+    return dumps[0] if len(dumps) == 1 else None
+
+
+def unwrapped(record: Record, dump: Dump) -> dict[str, Any] | None:
+    """The dump as a record with what is said about its question around it; None: nobody asks anything."""
+    about = _about(record)
+    if about is None:
+        return None
+    # Number, label and answer of the run may stand outside; what the dump says itself goes first.
+    around = {name: value for name, value in record.items() if isinstance(value, str | int | float) and _is_kept(name)}
+    if (answer := explicit_answer(record)) is not None:
+        around["final_answer"] = answer
+    return {**around, **with_question(about, dump.record)}
+
+
+def asks_itself(record: Record) -> bool:
+    """Whether a record says outright what was asked."""
+    shared = shared_of({name: value for name, value in record.items() if not isinstance(value, Mapping)})
+    return shared is not None and bool(shared["question"])
+
+
+def _is_kept(name: str) -> bool:
+    return is_known_field(name) and name not in _ITS_OWN
+
+
+def _about(record: Record) -> dict[str, Any] | None:
+    """What is said about the question, by the record or by an object in it; None: nobody asks anything."""
+    for holder in (record, *(inner for name in _ABOUT if isinstance(inner := record.get(name), Mapping))):
+        shared = shared_of(holder)
+        if shared is not None and shared["question"]:
+            if "id" in holder and not any(name in holder for name in _QUESTION_IDS):
+                shared["id"] = shared.pop("question_id")  # it may be that of the run
+            return shared
+    return None
+
+
+def _dump(value: object) -> Dump | None:
+    """What a value holds that is more than words and numbers."""
+    is_text = isinstance(value, str) and len(value) > _SHORTEST and value[0] in "[{"
+    if isinstance(value, str) and is_text:
+        value = load_json(value)
+    if isinstance(value, list):
+        listed = as_record(value) or _last_call(value)
+        return None if listed is None else Dump(listed, is_listed=True, is_text=is_text)
+    if isinstance(value, Mapping) and any(isinstance(inner, list | Mapping) and inner for inner in value.values()):
+        return Dump(value, is_listed=False, is_text=is_text)
+    return None
+
+
+def _last_call(values: list[Any]) -> Record | None:
+    """Of calls of a model that go on with each other, the one that says all; None: they are something else."""
+    if not values or not all(isinstance(value, Mapping) and is_call(value) for value in values):
+        return None
+    calls = ModelCalls()
+    left = [item for value in values for item in calls.add(RecordAt(value, "", 0))]
+    left += calls.rest()
+    return left[0].value if len(left) == 1 else None

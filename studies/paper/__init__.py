@@ -1,0 +1,1 @@
+"""The paper's claims at the paper's scale, on generated pools."""

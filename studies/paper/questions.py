@@ -1,0 +1,88 @@
+"""The study's questions: generated pools to learn from and to test on, which share no fact."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from hashlib import blake2b
+from pathlib import Path
+from random import Random
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tracerank.lab.worlds.presets import PRESETS, Preset, iter_cases, iter_world
+from tracerank.lab.worlds.questions import Case, make_case
+from tracerank.pools.pool import Pool
+from tracerank.pools.subsets import is_validation
+from tracerank.pools.types import BROWSING, WEBQA
+from tracerank.runs.atomic import whole_file
+from tracerank.trace.data import why_not_trainable
+from tracerank.trace.graph import build_graph
+from tracerank.trace.recipe import SETTINGS
+
+LEARN_SEED, TEST_SEED = 1, 2
+TEST_QUESTIONS = 3_000
+VALIDATION = {WEBQA: 5_309, BROWSING: 132}
+LEARN = {WEBQA: 101_323, BROWSING: 2_655}
+"""The paper's mixed pools for choosing the epoch, and to learn from (Sec. 4.1)."""
+MAX_QUESTIONS = {WEBQA: 300_000, BROWSING: 6_000}
+"""Questions of the learning world, of which the first mixed pools are taken; none of its facts is tested."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sizes:
+    """How many mixed pools are learned from, and how many rollouts each has."""
+
+    world: str
+    setting: str
+    k: int
+    learn: int
+
+    @property
+    def name(self) -> str:
+        return f"{self.world}-{self.setting}-k{self.k}-n{self.learn}"
+
+    def pools(self) -> Iterator[Pool]:
+        """Mixed pools until both parts are full; the parts keep the paper's ratio."""
+        setting = SETTINGS[self.setting]
+        validation = max(1, round(VALIDATION[self.setting] * self.learn / LEARN[self.setting]))
+        left = {False: self.learn, True: validation}
+        world = iter_world(PRESETS[self.world][self.setting], MAX_QUESTIONS[self.setting], LEARN_SEED, self.k)
+        for pool in world:
+            part = is_validation(pool.question.text)
+            if left[part] and why_not_trainable(pool, build_graph(pool, setting.recipe), setting.plan) is None:
+                left[part] -= 1
+                yield pool
+            if not any(left.values()):
+                return
+        raise ValueError(f"{self.name}: {MAX_QUESTIONS[self.setting]:,} questions are too few")
+
+
+def facts_of(case: Case) -> set[bytes]:
+    """What a question and its pages state, as digests."""
+    said = {(one.name, one.topic, one.value) for page in case.pages for p in page.passages for one in p.states}
+    return {blake2b("|".join(one).encode(), digest_size=8).digest() for one in (*said, (case.question.text,))}
+
+
+def learned_facts(world: str, setting: str, folder: Path) -> NDArray[np.uint64]:
+    """The facts of every question that may be learned from, kept in a file."""
+    path = folder / f"facts-{world}-{setting}.npy"
+    if not path.exists():
+        model = PRESETS[world][setting].world
+        cases = (make_case(Random(f"{LEARN_SEED}/{n}"), "", model) for n in range(MAX_QUESTIONS[setting]))
+        digests = np.frombuffer(b"".join(fact for case in cases for fact in facts_of(case)), np.uint64)
+        with whole_file(path) as file:
+            np.save(file, np.unique(digests))
+    facts: NDArray[np.uint64] = np.load(path)
+    return facts
+
+
+def tested(preset: Preset, learned: NDArray[np.uint64], questions: int, k: int) -> Iterator[Pool]:
+    """Pools of other questions, none of whose facts was there to learn from."""
+    for case, pool in iter_cases(preset, 2 * questions, TEST_SEED, k):
+        own = np.frombuffer(b"".join(facts_of(case)), np.uint64)
+        places = np.minimum(np.searchsorted(learned, own), len(learned) - 1)
+        if not (learned[places] == own).any():
+            questions -= 1
+            yield pool
+        if not questions:
+            return
