@@ -4,10 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.builders import pool
+from tests.builders import pool, pool_of, ranked, rollout
 from tracerank.embedding import load
 from tracerank.embedding.base import HashEmbedder, Vectors, identify
 from tracerank.errors import CheckpointError, UsageError
+from tracerank.lab.worlds.presets import SCATTERED, iter_world
 from tracerank.methods import (
     METHODS,
     MethodOptions,
@@ -19,8 +20,11 @@ from tracerank.methods import (
     methods_named,
     model_of,
 )
+from tracerank.pools.correctness import choice
+from tracerank.pools.types import BROWSING, WEBQA
+from tracerank.votes.base import UNLIKE, decide_stream
 from tracerank.votes.fitted_vote import FittedVote
-from tracerank.votes.folders import SHIPPED, remember_fitted, selector_digest
+from tracerank.votes.folders import SHIPPED, existing_folder, remember_fitted, selector_digest
 from tracerank.votes.voting import MajorityVote
 
 POOL = pool("Paris", "Paris.", "Rome")
@@ -172,3 +176,19 @@ def test_an_embedder_that_is_given_is_used_as_it_is(saved: Path) -> None:
     assert load_selector(saved, own).embedder is own  # type: ignore[attr-defined]
     with pytest.raises(UsageError, match="chooses the wording itself"):
         load_method(str(saved), MethodOptions(form="first"))
+
+
+def test_the_network_that_ships_decides_its_world_and_warns_of_other_pools() -> None:
+    network, world = load_method("trace"), list(iter_world(SCATTERED[WEBQA], 60, seed=7))
+    decisions = list(decide_stream(network, world))
+    assert sum(UNLIKE in (decision.note or "") for _, decision in decisions) <= 5
+    right = [choice(pool, decision.sample_id).correct or 0.0 for pool, decision in decisions]
+    voted = [choice(pool, decision.sample_id).correct or 0.0 for pool, decision in decide_stream(MajorityVote(), world)]
+    assert sum(right) >= sum(voted)
+    other = pool_of(rollout("Orn", ranked("bridge", "The Orn is a river that flows under seven bridges of stone.")))
+    browsing = next(iter_world(SCATTERED[BROWSING], 1, seed=7, k=2))
+    assert all(UNLIKE in (network.decide(pool).note or "") for pool in (other, browsing))
+
+
+def test_the_network_that_ships_is_small() -> None:
+    assert sum(path.stat().st_size for path in existing_folder("trace").iterdir()) < 6e6

@@ -21,7 +21,7 @@ PAPER, SCATTERED = "paper", "scattered"
 HASHED, MINILM = "hash-256", "default"
 DONE = "done"
 """File of a finished network: the CPU time of its last session, in seconds."""
-CONTROLS_LEARN = 20_000
+CONTROLS_LEARN = 30_000
 """Mixed pools of the WebQA controls, which at K=8 and this size fit the machine's time."""
 
 

@@ -20,7 +20,7 @@ from tracerank.trace.graph import build_graph
 from tracerank.trace.recipe import SETTINGS
 
 LEARN_SEED, TEST_SEED = 1, 2
-TEST_QUESTIONS = 3_000
+TEST_QUESTIONS = {WEBQA: 3_000, BROWSING: 1_000}
 VALIDATION = {WEBQA: 5_309, BROWSING: 132}
 LEARN = {WEBQA: 101_323, BROWSING: 2_655}
 """The paper's mixed pools for choosing the epoch, and to learn from (Sec. 4.1)."""

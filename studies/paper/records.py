@@ -15,20 +15,25 @@ from tracerank.evaluation.evaluate import oracle
 from tracerank.fitting.ablation import FULL
 from tracerank.lab.worlds.facts import OTHER_ROOT_KINDS
 from tracerank.lab.worlds.presets import PRESETS, with_agents
-from tracerank.methods import load_method
+from tracerank.methods import load_selector
 from tracerank.pools.correctness import choice
 from tracerank.pools.pool import PAPER_K, Pool
 from tracerank.pools.types import BROWSING, WEBQA
 from tracerank.runs.atomic import write_lines
 from tracerank.runs.resumable import read_lines
+from tracerank.votes.answer_groups import ExactGroups
 from tracerank.votes.base import Method, decide_stream
+from tracerank.votes.simple import FewestTools, SingleRollout
+from tracerank.votes.voting import MajorityVote
+from tracerank.votes.weighted import WeightedVote
 
 VOTE = "majority-paper"
-METHODS = ("single", VOTE, "weighted", "fewest-tools", "evidence")
 BLOCK_POOLS = 64
 MAJORITY_K = 64
 """The paper's vote that K=8 is compared with (Sec. 4.4)."""
 OTHER_FACTS = "other facts"
+PLAIN, WEIGHING, MANY = "plain", "weighing", f"vote-{MAJORITY_K}"
+"""Records of what is not trained here."""
 
 Right = NDArray[np.float64]
 """What was right by question."""
@@ -54,7 +59,7 @@ class TestSet:
             preset = replace(preset, world=replace(preset.world, roots=OTHER_ROOT_KINDS))
         else:
             preset = with_agents(preset, self.agents)
-        return tested(preset, learned_facts(self.world, self.setting, folder), TEST_QUESTIONS, k)
+        return tested(preset, learned_facts(self.world, self.setting, folder), TEST_QUESTIONS[self.setting], k)
 
 
 BUDGETS = {WEBQA: (1, 2, 4, 8, 16, 32), BROWSING: (1, 2, 4, 8, 16)}
@@ -72,6 +77,17 @@ OTHERS = [
 def right(path: Path) -> dict[tuple[str, int], Right]:
     """By method and K, of one test set."""
     return {(line["method"], line["k"]): np.array(line["right"], np.float64) for line in read_lines(path)}
+
+
+def plain() -> dict[str, Method]:
+    return {"single": SingleRollout(), VOTE: MajorityVote(ExactGroups()), "fewest-tools": FewestTools()}
+
+
+def weighing() -> dict[str, Method]:
+    """Those that take longer; without calibration, which takes longer still."""
+    selector = load_selector()
+    selector.calibrator = None
+    return {"weighted": WeightedVote(grouping=ExactGroups()), "evidence": selector}
 
 
 def measure(test: TestSet, methods: Mapping[str, Method], ks: Sequence[int], folder: Path, path: Path) -> None:
@@ -97,32 +113,25 @@ def measure(test: TestSet, methods: Mapping[str, Method], ks: Sequence[int], fol
     write_lines(path, lines)
 
 
-def baseline_path(test: TestSet, folder: Path) -> Path:
-    return folder / "records" / f"{test.name}.jsonl"
-
-
-def vote_path(test: TestSet, folder: Path) -> Path:
-    return folder / "records" / f"{test.name}-vote-{MAJORITY_K}.jsonl"
+def records_path(test: TestSet, folder: Path, of: str) -> Path:
+    return folder / "records" / f"{test.name}-{of}.jsonl"
 
 
 def network_path(run: Run, test: TestSet, folder: Path) -> Path:
-    return folder / "records" / f"{test.name}-by-{run.name}-{run.epochs(folder)}.jsonl"
+    return records_path(test, folder, f"by-{run.name}-{run.epochs(folder)}")
 
 
 def measure_all(test: TestSet, runs: Iterable[Run], folder: Path) -> None:
-    """Records of networks, as far as they are trained, then of everything that is not trained here.
-
-    Of controls only the K that they were trained with is measured.
-    """
+    """Records of everything, of networks as far as they are trained, of controls at the K they were trained with."""
+    measure(test, plain(), test.ks, folder, records_path(test, folder, PLAIN))
     for run in runs:
         if is_measured(run, test) and run.epochs(folder):
             path = network_path(run, test, folder)
             network = {} if path.exists() else {"trace": run.selector(folder)}
             measure(test, network, test.ks if run.variant == FULL else [run.sizes.k], folder, path)
-    measure(test, {name: load_method(name) for name in METHODS}, test.ks, folder, baseline_path(test, folder))
+    measure(test, weighing(), test.ks, folder, records_path(test, folder, WEIGHING))
     if test in MAIN and test.setting == WEBQA:
-        vote = {VOTE: load_method(VOTE)}
-        measure(test, vote, [MAJORITY_K], folder, vote_path(test, folder))
+        measure(test, {VOTE: plain()[VOTE]}, [MAJORITY_K], folder, records_path(test, folder, MANY))
 
 
 def is_measured(run: Run, test: TestSet) -> bool:

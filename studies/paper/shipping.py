@@ -12,7 +12,7 @@ import numpy as np
 
 from studies.paper.networks import HASHED, PAPER, SCATTERED, Run
 from studies.paper.questions import LEARN, LEARN_SEED, Sizes
-from studies.paper.records import VOTE, Right, TestSet
+from studies.paper.records import Right, TestSet
 from studies.paper.tables import gain, percent
 from studies.quality.cells import measure as measured_on
 from studies.quality.sets import sets
@@ -31,8 +31,10 @@ from tracerank.trace.likeness import Likeness
 from tracerank.trace.recipe import SETTINGS, NetConfig
 from tracerank.trace.selector import TraceSelector
 from tracerank.trace.train import train
+from tracerank.votes.answer_groups import ExactGroups
 from tracerank.votes.base import UNLIKE, Method, decide_stream
 from tracerank.votes.folders import remember_fitted
+from tracerank.votes.voting import MajorityVote
 
 SHIPPED = Path(str(files("tracerank.trace"))) / "shipped"
 RUN = Run(Sizes(SCATTERED, WEBQA, PAPER_K, LEARN[WEBQA]))
@@ -54,9 +56,8 @@ def ship(folder: Path) -> None:
         f"learned from {about['questions']['train']:,} generated pools of {PAPER_K} rollouts: invented facts, agents "
         "without a language model (`tracerank lab world --preset scattered`), vectors of hashed words",
         f"right on {100 * about['validation_accuracy']:.1f}% of {about['questions']['validation']:,} held-out mixed "
-        f"pools, epoch {about['best_epoch']}",
-        "nothing is claimed of real agents (studies/results/paper_real.csv has what it does there); a pool that is "
-        "unlike those it learned from gets a warning",
+        f"pools, where the vote has {100 * about['validation_vote']:.1f}%; epoch {about['best_epoch']}",
+        "nothing is claimed of real agents; a pool that is unlike those it learned from gets a warning",
     )
     write_network_card(SHIPPED, "TRACE network (paper, webqa)", lines)
 
@@ -78,7 +79,7 @@ def start_rows(folder: Path) -> Iterator[tuple[object, ...]]:
     """Networks for few questions of another world: from the start, in small, and from what ships."""
     test = TestSet(PAPER, WEBQA)
     pools = list(islice(test.pools(folder, PAPER_K), START_TESTED))
-    vote = _right(load_method(VOTE), pools)
+    vote = _right(MajorityVote(ExactGroups()), pools)
     shipped, embedder = load_checkpoint(SHIPPED), load_embedder(HASHED)
     beginnings: Mapping[str, tuple[Mapping[str, Any], Mapping[str, Any], Checkpoint | None]] = {
         "from the start": ({}, {}, None),

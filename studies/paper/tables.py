@@ -12,15 +12,17 @@ from studies.paper.networks import DONE, PAPER, SCATTERED, Run, runs
 from studies.paper.records import (
     MAIN,
     MAJORITY_K,
+    MANY,
     OTHERS,
+    PLAIN,
     VOTE,
+    WEIGHING,
     Right,
     TestSet,
-    baseline_path,
     is_measured,
     network_path,
+    records_path,
     right,
-    vote_path,
 )
 from studies.paper.support import OWN, support
 from tracerank.evaluation.bootstrap import intervals
@@ -55,9 +57,11 @@ Found = dict[tuple[str, int], Right]
 def measured(tests: Sequence[TestSet], folder: Path) -> Iterator[tuple[TestSet, Found, dict[Run, Found]]]:
     """Every test set that has records, those of its baselines and of its networks."""
     for test in tests:
-        if (path := baseline_path(test, folder)).exists():
+        if (path := records_path(test, folder, PLAIN)).exists():
+            weighed = records_path(test, folder, WEIGHING)
             paths = {run: network_path(run, test, folder) for run in runs() if is_measured(run, test)}
-            yield test, right(path), {run: right(own) for run, own in paths.items() if own.exists()}
+            found = right(path) | (right(weighed) if weighed.exists() else {})
+            yield test, found, {run: right(own) for run, own in paths.items() if own.exists()}
 
 
 def full_networks(found: dict[Run, Found], folder: Path) -> Iterator[tuple[tuple[object, ...], Found]]:
@@ -76,10 +80,11 @@ def main_rows(folder: Path) -> Iterator[tuple[object, ...]]:
         about, trained = (test.world, test.setting), list(full_networks(networks, folder))
         for k in test.ks:
             for method in (SINGLE[test.setting], VOTE, "weighted", "fewest-tools", "evidence", "oracle"):
-                yield *about, k, method, *_UNTRAINED, percent(found[method, k]), *gain(found[method, k], found[VOTE, k])
+                if (values := found.get((method, k))) is not None:
+                    yield *about, k, method, *_UNTRAINED, percent(values), *gain(values, found[VOTE, k])
             for how, records in trained:
                 yield *about, k, TRACE, *how, percent(records[TRACE, k]), *gain(records[TRACE, k], found[VOTE, k])
-        if (path := vote_path(test, folder)).exists():
+        if (path := records_path(test, folder, MANY)).exists():
             many = right(path)[VOTE, MAJORITY_K]
             yield *about, MAJORITY_K, VOTE, *_UNTRAINED, percent(many), "", "", ""
             for how, records in trained:
@@ -109,8 +114,8 @@ def transfer_rows(folder: Path) -> Iterator[tuple[object, ...]]:
         for k in test.ks:
             vote = found[VOTE, k]
             for method in (SINGLE[test.setting], VOTE, "evidence", "oracle"):
-                values = found[method, k]
-                yield test.setting, test.agents, k, method, *_UNTRAINED, percent(values), *gain(values, vote)
+                if (values := found.get((method, k))) is not None:
+                    yield test.setting, test.agents, k, method, *_UNTRAINED, percent(values), *gain(values, vote)
             for how, records in full_networks(networks, folder):
                 values = records[TRACE, k]
                 yield test.setting, test.agents, k, TRACE, *how, percent(values), *gain(values, vote)

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from functools import cache, partial
 from pathlib import Path
 
+from studies import ROOT
 from studies.shipped_weights.judged import Judgements
 from studies.shipped_weights.lexical_data import SETS, QuestionSets, rows_of, split_of
 from studies.shipped_weights.real_pools import MAY_TRAIN, ROLLOUTS, folded, real_pools, tested_questions
@@ -23,7 +24,7 @@ UNSEEN = {"search_r1": (2,), "hotpot_agent": (2, 3, 4, 8), "hotpot_agent+": (2, 
 """Agents that nothing was fitted on, with the K that their pools allow."""
 KNOWN = {"r1_searcher": (2,), "fireact": (2, 3), "knowagent": (2,)}
 """Agents of the fit; only test questions are measured."""
-CHAT_POOLS = Path(__file__).with_name("chat_pools.jsonl.gz")
+CHAT_POOLS = ROOT / "src" / "tracerank" / "demo_pools.jsonl.gz"
 """100 questions, 4 rollouts each of our own agent with a 1.5B model: ``studies.trial MODEL --rollouts 100x4``."""
 LEXICAL_QUESTIONS = {"base": 1500, "sft": 500, "rl": 500}
 WORLD_QUESTIONS, WORLD_SEED = 500, 77

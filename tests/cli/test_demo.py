@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 
 from tests.cli.conftest import Run
-from tracerank.cli import demo
 from tracerank.methods import load_method
 from tracerank.readers import read_pools
 
@@ -34,11 +33,16 @@ def test_the_files_are_the_pools_the_decisions_and_the_page(shown: str, folder: 
     assert str(folder / "report.html") in shown
 
 
-def test_rows_say_who_is_right_and_totals_come_with_an_interval(shown: str) -> None:
-    rows = re.findall(r"^  (?:vote    |selector)  (right|wrong)  .*", shown, re.MULTILINE)
-    assert rows.count("right") == rows.count("wrong") == demo.SHOWN
-    gain = re.search(r"evidence over majority at K=8: ([+-][\d.]+) \[([+-][\d.]+), ([+-][\d.]+)\]", shown)
+def test_answers_that_differ_are_shown_whichever_is_right(shown: str) -> None:
+    count = int(re.search(r"Answers that differ \((\d+) questions\)", shown)[1])  # type: ignore[index]
+    assert 0 < shown.count("✓") == shown.count("✗") == count
+
+
+def test_the_gain_has_an_interval_and_the_surest_answers_are_more_often_right(shown: str) -> None:
+    gain = re.search(r"with 4 rollouts: ([+-][\d.]+) points \[([+-][\d.]+), ([+-][\d.]+)\]", shown)
     assert gain is not None
     value, low, high = map(float, gain.groups())
     assert low <= value <= high
+    precisions = [float(found) for found in re.findall(r"^ \d+% +([\d.]+) *$", shown, re.MULTILINE)]
+    assert precisions[-1] > precisions[0]
     assert not {*shown} & {"\x1b", "\r"}

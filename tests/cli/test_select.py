@@ -1,9 +1,13 @@
 """``tracerank select``: decisions as JSON Lines, to stdout or to a file that survives a kill."""
 
+import contextlib
 import csv
 import json
 import os
+import pty
 import shutil
+import subprocess
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -359,3 +363,19 @@ def test_hostile_text_reads_back_as_it_was_but_steers_no_terminal(run: Run, tmp_
     assert "é 漢" in result.stdout
     assert "\x1b" not in result.stderr
     assert "[red]\\x1b[2J.jsonl:2: not JSON" in result.stderr
+
+
+def test_a_terminal_shows_a_table(world: Path) -> None:
+    main_end, terminal_end = pty.openpty()
+    command = [sys.executable, "-m", "tracerank", "select", str(world)]
+    with subprocess.Popen(command, stdout=terminal_end, stderr=subprocess.DEVNULL) as process:
+        os.close(terminal_end)
+        shown = b""
+        with contextlib.suppress(OSError):  # the end of a terminal whose program has ended
+            while part := os.read(main_end, 65536):
+                shown += part
+    os.close(main_end)
+    lines = shown.decode().splitlines()
+    assert process.returncode == 0
+    assert lines[0].split() == ["question", "answer", "agreement", "confidence"]
+    assert len(lines) == 2 + 12

@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from rich.cells import cell_len
 
-from tracerank.cli.terminal import Progress, harmless, json_text, note, print_table, working
+from tracerank.cli.terminal import Progress, Rows, harmless, json_text, note, print_table, working
 
 ANYTHING = st.text(st.characters() | st.sampled_from("\x1b\x9b\u202e\u2066\ud800\U000e0041\n\r\x07"))
 
@@ -46,6 +47,21 @@ def test_markup_is_printed_and_not_obeyed(capsys: pytest.CaptureFixture[str]) ->
 def test_a_wide_table_is_not_cut_off(capsys: pytest.CaptureFixture[str]) -> None:
     print_table(["method", *map(str, range(30))], [["x", *["12.3 / 45.6"] * 30]])
     assert capsys.readouterr().out.count("12.3 / 45.6") == 30
+
+
+@pytest.mark.parametrize(("columns", "has_note"), [(80, False), (140, True)])
+def test_rows_fit_the_terminal(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], columns: int, has_note: bool
+) -> None:
+    monkeypatch.setenv("COLUMNS", str(columns))
+    rows = Rows(("question", "answer", "agreement", "note"), texts=(0, 1), last=3)
+    rows.add(("Which river? " * 20, "東京" * 50, "3 of 4", "a \x1b[2J note"))
+    lines = capsys.readouterr().out.splitlines()
+    assert ("note" in lines[0], "note" in lines[2]) == (has_note, has_note)
+    assert all(cell_len(line) <= columns for line in lines)
+    assert lines[2].count("…") == 2
+    assert "3 of 4" in lines[2]
+    assert "\x1b" not in lines[2]
 
 
 def test_a_very_long_note_is_shortened(capsys: pytest.CaptureFixture[str]) -> None:

@@ -36,7 +36,7 @@ from tracerank.votes.base import decide_stream
 
 HERE = Path(__file__).parent
 DECISIONS, DUMPS, ANSWERS = HERE / "decisions.npz", HERE / "dumps.json.gz", HERE / "answers.json"
-CHAT_POOLS = HERE.parents[1] / "studies" / "quality" / "chat_pools.jsonl.gz"
+CHAT_POOLS = HERE.parents[1] / "src" / "tracerank" / "demo_pools.jsonl.gz"
 SDK_LOGS = HERE.parent / "readers" / "sdk_logs"
 METHODS = {"default": "evidence", "majority": "majority", "majority-paper": "majority-paper"}
 """Name of the frozen arrays to the method."""

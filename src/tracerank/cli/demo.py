@@ -1,4 +1,4 @@
-"""``tracerank demo``: the vote and the shipped selector on real questions."""
+"""``tracerank demo``: the vote and the shipped selector on rollouts of a real language model."""
 
 from collections.abc import Sequence
 from importlib import resources
@@ -8,9 +8,9 @@ import click
 import numpy as np
 
 from tracerank.cli import options as opt
-from tracerank.cli.evaluate import print_accuracy
-from tracerank.cli.terminal import harmless, working
+from tracerank.cli.terminal import print_table, working
 from tracerank.evaluation.bootstrap import intervals
+from tracerank.evaluation.calibration import answering
 from tracerank.evaluation.evaluate import evaluate
 from tracerank.evaluation.labels import MEANING, Labelling
 from tracerank.evaluation.records import Record
@@ -20,20 +20,14 @@ from tracerank.pools.canonical import write_pools
 from tracerank.pools.pool import Pool
 from tracerank.readers import read_pools
 from tracerank.runs.atomic import write_lines
+from tracerank.stopping.replay import replay
 from tracerank.viewer.page import write_page
-from tracerank.votes.base import decision_to_record
-from tracerank.votes.explanation import Explanation, explain_stream
+from tracerank.votes.base import Decision, decide_stream, decision_to_record
 
-SHOWN = 6
-"""Disagreements that are printed; the page has all questions."""
-BUDGETS = (2, 4, 8)
-NEXT = """\
-Open {page} in a browser to see the questions with their evidence.
-On your own logs:
-  tracerank inspect logs.jsonl                      # what is recognised, and what is wrong
-  tracerank select logs.jsonl -o decisions.jsonl    # by the shipped selector
-  tracerank view logs.jsonl -o report.html          # rollouts side by side, and why this one
-  tracerank evaluate logs.jsonl -k 2,4,8            # with answers or labels: does it beat the vote?"""
+BUDGETS = (2, 4)
+NAMES = {"single": "one rollout", "majority": "majority vote", "evidence": "tracerank", "oracle": "best possible"}
+SHARES = (1.0, 0.75, 0.5, 0.25)
+"""Of the questions that are answered, the most certain first."""
 
 
 @click.command(epilog=opt.example("tracerank demo"))
@@ -42,53 +36,68 @@ On your own logs:
 def demo(output: Path, quiet: bool) -> None:
     """Decide real questions by the majority vote and by the shipped selector.
 
-    The pools ship with tracerank: real facts, searched by agents without a language model. Questions on which only one
-    of the two is right are shown, whichever it is.
+    The rollouts ship with tracerank: a search agent with a language model of 1.5 billion parameters answered each
+    question four times. Questions on which the vote and the selector differ are shown, whichever is right.
     """
     vote, shipped = load_method("majority"), load_method("evidence")
     output.mkdir(parents=True, exist_ok=True)
     with (
         resources.as_file(resources.files("tracerank") / "demo_pools.jsonl.gz") as path,
-        working("reading", quiet=quiet) as progress,
+        working("deciding", quiet=quiet) as progress,
     ):
         pools = list(Labelling(MEANING).pools(progress.over(read_pools(path))))
-    explained = list(explain_stream(shipped, pools))
-    records = list(evaluate([vote, shipped], pools, BUDGETS))
-    at_most = {(one.method, one.question_id): one for one in records if one.k == max(BUDGETS)}
-    by_vote, by_selector = ([at_most[method.name, pool.question.id] for pool in pools] for method in (vote, shipped))
-    click.echo(f"{len(pools)} real questions, {max(map(len, pools))} rollouts each; nothing was fitted on them.\n")
-    _print_differing(explained, by_vote, by_selector)
-    print_accuracy(fold(records), BUDGETS)
-    gains = np.array(
-        [[(one.correct or 0) - (other.correct or 0)] for one, other in zip(by_selector, by_vote, strict=True)]
-    )
-    spread = intervals(gains)
-    points = f"{100 * gains.mean():+.1f} [{100 * spread.low[0]:+.1f}, {100 * spread.high[0]:+.1f}]"
-    click.echo(f" evidence over majority at K={max(BUDGETS)}: {points} points, with a paired 95% interval\n")
-    decisions = (decision_to_record(pool.question, one.decision) for pool, one in explained)
-    write_lines(output / "decisions.jsonl", decisions)
+        decisions = list(decide_stream(shipped, pools))
+        records = list(evaluate([vote, shipped], pools, BUDGETS))
+        stopping = replay(pools, shipped, max(BUDGETS), orders=1)
+    whole = {(one.method, one.question_id): one for one in records if one.k == max(BUDGETS)}
+    by_vote, by_selector = ([whole[method.name, pool.question.id] for pool in pools] for method in (vote, shipped))
+    click.echo(f"{len(pools)} questions, {max(BUDGETS)} rollouts each by a search agent with a 1.5B language model.\n")
+    _print_differing(pools, by_vote, by_selector)
+    _print_accuracy(records, by_vote, by_selector)
+    _print_confidence([decision for _, decision in decisions], by_selector)
+    click.echo(f"Stopping early, {stopping.sentence}.\n")
+    write_lines(output / "decisions.jsonl", (decision_to_record(pool.question, one) for pool, one in decisions))
     write_pools(output / "pools.jsonl", pools)
     write_page(output / "report.html", pools, shipped, vote=vote, title="demo", called="evidence")
-    if not quiet:
-        click.echo(NEXT.format(page=output / "report.html"))
+    page = output / "report.html"
+    click.echo(f"Open {page} in a browser: rollouts side by side, who saw what, and why each answer was chosen.")
 
 
-def _print_differing(
-    explained: Sequence[tuple[Pool, Explanation]], by_vote: Sequence[Record], by_selector: Sequence[Record]
-) -> None:
-    found = [
-        (pool.question, explanation, voted, selected)
-        for (pool, explanation), voted, selected in zip(explained, by_vote, by_selector, strict=True)
+def _print_differing(pools: Sequence[Pool], by_vote: Sequence[Record], by_selector: Sequence[Record]) -> None:
+    """The questions that one of the two answers correctly and the other does not."""
+    rows = [
+        (
+            pool.question.text,
+            *(f"{'✓' if one.correct else '✗'} {one.answer or 'no answer'}" for one in (voted, selected)),
+        )
+        for pool, voted, selected in zip(pools, by_vote, by_selector, strict=True)
         if voted.correct != selected.correct
     ]
-    gained = sum(bool(selected.correct) for *_, selected in found)
-    click.echo(
-        f"Only the selector is right on {gained} of them, only the vote on {len(found) - gained}. Some of these:\n"
-    )
-    for question, explanation, voted, selected in found[:SHOWN]:
-        click.echo(harmless(f"{question.text} ({', '.join(question.references[:1])})"))
-        reason = f"; weighed most: {explanation.reasons[0].meaning}" if explanation.reasons else ""
-        for name, record, why in (("vote", voted, ""), ("selector", selected, reason)):
-            verdict = "right" if record.correct else "wrong"
-            click.echo(harmless(f"  {name:8}  {verdict}  {record.answer or 'no answer'}{why}"))
-    click.echo()
+    title = f"Answers that differ ({len(rows)} questions)"
+    print_table(("question", NAMES["majority"], NAMES["evidence"]), rows, title, left=(0, 1, 2))
+
+
+def _print_accuracy(records: Sequence[Record], by_vote: Sequence[Record], by_selector: Sequence[Record]) -> None:
+    """Accuracy by method and K, and the gain over the vote with its interval."""
+    cells: dict[str, list[str]] = {}
+    for row in fold(records):
+        if row.method in NAMES and row.accuracy is not None:
+            cells.setdefault(row.method, [NAMES[row.method]]).append(f"{100 * row.accuracy:.1f}")
+    print_table(("correct answers in %", *(f"{k} rollouts" for k in BUDGETS)), cells.values())
+    gains = np.array([[(new.correct or 0) - (old.correct or 0)] for new, old in zip(by_selector, by_vote, strict=True)])
+    spread = intervals(gains)
+    points = f"{100 * gains.mean():+.1f} points [{100 * spread.low[0]:+.1f}, {100 * spread.high[0]:+.1f}]"
+    click.echo(f"tracerank over the vote with {max(BUDGETS)} rollouts: {points}, with a 95% interval.\n")
+
+
+def _print_confidence(decisions: Sequence[Decision], by_selector: Sequence[Record]) -> None:
+    """Accuracy if only the most certain answers are returned."""
+    both = zip(decisions, by_selector, strict=True)
+    known = [(made.certainty, one.correct) for made, one in both if made.certainty is not None]
+    if not known:
+        return
+    confidences, right = np.array(known, float).T
+    curve = answering(confidences, right, len(by_selector))
+    points = [min(curve, key=lambda point: abs(point.share - share)) for share in SHARES]
+    rows = [(f"{point.share:.0%}", f"{100 * point.precision:.1f}") for point in dict.fromkeys(points)]
+    print_table(("most certain answers", "correct in %"), rows)

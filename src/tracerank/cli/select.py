@@ -12,7 +12,7 @@ import click
 from tracerank.cli import options as opt
 from tracerank.cli.inputs import SOME_FAILED, Inputs, check_output
 from tracerank.cli.record_files import check_format, finish_decisions
-from tracerank.cli.terminal import json_text, note, print_json, working
+from tracerank.cli.terminal import Rows, json_text, note, print_json, working
 from tracerank.errors import UsageError
 from tracerank.evaluation.tally import Tally
 from tracerank.evidence.level import read_ahead
@@ -29,6 +29,8 @@ from tracerank.votes.base import NO_ANSWER, Decision, decision_line
 from tracerank.votes.missing import UNSURE
 
 LOCAL = "local"
+HEADS = ("question", "answer", "agreement", "confidence", "note")
+"""Of the table on a terminal; agreement: answers that mean the same, of all candidates."""
 
 
 @click.command(epilog=opt.example("tracerank select logs/ -o decisions.jsonl"))
@@ -74,8 +76,9 @@ def select(
 ) -> None:
     """Choose the best existing answer of every question.
 
-    Writes one JSON object per question: the answer, the rollout (sample_id) that gave it, its confidence, the scores,
-    and what docs/reference/formats.md lists. Exits with 3 if the method or its server failed on some questions.
+    Prints a table on a terminal. Into a file or a pipe goes one JSON object per question: the answer, the rollout
+    (sample_id) that gave it, its confidence, the scores, and what docs/reference/formats.md lists. Exits with 3 if the
+    method or its server failed on some questions.
     """
     if below is not None and escalate is None and not gaps:
         raise UsageError(opt.BELOW_ALONE)
@@ -99,7 +102,7 @@ def select(
         method, options, escalate, below if escalate else None, (below or UNSURE) if gaps else None, agents
     )
     # On the terminal that shows the decisions, progress would tear them apart.
-    hides_progress = output is None and sys.stdout.isatty()
+    is_table = hides_progress = output is None and sys.stdout.isatty()
     with ExitStack() as stack:
         pools, progress, problems = stack.enter_context(inputs.opened("loading", (output,), hides_progress))
         level, pools = read_ahead(pools)
@@ -117,9 +120,12 @@ def select(
                 if digests is not None:
                     digests.add_kept(pool, decision)
         progress.describe("selecting")
+        table = Rows(HEADS, texts=(0, 1), last=4) if is_table else None
         for pool, decision in selection.decided(loaded, pools, workers or 1):
             record = decision_line(pool, decision, loaded.name)
-            if lines is None:
+            if table is not None:
+                table.add(_row(pool, decision))
+            elif lines is None:
                 print_json(record)
             else:
                 lines.write(json_text(record).encode() + b"\n")
@@ -136,6 +142,17 @@ def select(
     if (failed := summary.tally.failures("where a first decision was made, it stands")) is not None:
         note(failed)
         sys.exit(SOME_FAILED)
+
+
+def _row(pool: Pool, decision: Decision) -> tuple[str, ...]:
+    """What a terminal shows of a decision."""
+    return (
+        pool.question.text,
+        decision.answer or "no answer",
+        f"{len(decision.group)} of {len(decision.scores)}" if decision.group else "",
+        "" if decision.confidence is None else f"{decision.confidence:.0%}",
+        decision.problem or decision.note or "",
+    )
 
 
 def _agents(inputs: Inputs) -> Reliabilities | None:

@@ -8,7 +8,7 @@ import re
 import shutil
 import sys
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import timedelta
 from threading import Event, Lock, Thread
@@ -27,6 +27,8 @@ _UNSAFE_IN_JSON = re.compile(f"[{_UNSAFE}]")  # JSON escapes the C0 controls its
 
 MAX_NOTE = 600
 """Characters of one note; a log can hold a line of megabytes."""
+WIDE, MIN_TEXT = 120, 16
+"""Columns of a terminal that shows every column of a table, and of a text at least."""
 DELAY_SECONDS = 2.0
 """Work that ends sooner shows no progress."""
 REFRESH_SECONDS = 0.25
@@ -93,6 +95,34 @@ def print_table(
     if title is not None:
         console.print(harmless(title), style="bold")
     console.print(table)
+
+
+class Rows:
+    """A table on a terminal whose rows are printed as they come: texts share the width that numbers leave."""
+
+    def __init__(self, heads: Sequence[str], texts: Sequence[int], last: int) -> None:
+        """Print the heads. ``texts``: indices of columns of equal width; a wide terminal has the last column, too."""
+        columns = shutil.get_terminal_size().columns
+        if columns < WIDE:
+            heads, texts = heads[:last], [index for index in texts if index < last]
+        else:
+            texts = [*texts, last]
+        left = columns - sum(len(head) + 2 for index, head in enumerate(heads) if index not in texts) + 2
+        share = max(MIN_TEXT, left // max(1, len(texts)) - 2)
+        self._widths = [share if index in texts else len(head) for index, head in enumerate(heads)]
+        self.add(heads)
+        self.add("─" * width for width in self._widths)
+
+    def add(self, cells: Iterable[str]) -> None:
+        """Print a row; a text that is too long ends with an ellipsis."""
+        from rich.cells import cell_len, set_cell_size
+
+        shown = []
+        for cell, width in zip(map(harmless, cells), self._widths, strict=False):  # a narrow table leaves out the last
+            shown.append(
+                set_cell_size(cell, width) if cell_len(cell) <= width else set_cell_size(cell, width - 1) + "…"
+            )
+        print("  ".join(shown).rstrip(), flush=True)
 
 
 def print_tables(tables: "Iterable[Table]") -> None:

@@ -4,7 +4,6 @@ import json
 import sys
 import warnings
 import zipfile
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -130,12 +129,6 @@ def test_too_many_members_are_refused(tmp_path: Path, monkeypatch: pytest.Monkey
         list(iter_eval(archive(tmp_path / "x", good(1, 2, 3))))
 
 
-def test_deep_nesting_is_refused_and_costs_no_sibling(tmp_path: Path) -> None:
-    deep = '{"id": ' + "[" * 100_000 + "]" * 100_000 + "}"
-    records, (problem,) = split(archive(tmp_path / "x", {"samples/1_epoch_1.json": deep, **good(2)}))
-    assert (len(records), problem.reason) == (1, "nested too deeply; the sample was dropped")
-
-
 # ---- damage
 
 
@@ -147,17 +140,6 @@ def test_a_member_larger_than_it_says_is_dropped(tmp_path: Path) -> None:
     Path(name).write_bytes(data)
     records, problems = split(name)
     assert (len(records), len(problems)) == (1, 1)
-
-
-def test_any_flipped_byte_gives_records_problems_or_a_read_error(tmp_path: Path) -> None:
-    name = archive(tmp_path / "x", good(1, 2))
-    data = Path(name).read_bytes()
-    for place in range(len(data)):
-        damaged = bytearray(data)
-        damaged[place] ^= 0xFF
-        Path(name).write_bytes(damaged)
-        with suppress(ReadError):
-            assert all(isinstance(item, RecordAt | Problem) for item in iter_eval(name))
 
 
 def test_a_cut_archive_is_refused(tmp_path: Path) -> None:
@@ -186,11 +168,6 @@ def test_members_that_are_no_samples_are_dropped(tmp_path: Path) -> None:
     assert len(problems) == 3
 
 
-def test_nan_in_a_score_is_read(tmp_path: Path) -> None:
-    members = {"samples/1_epoch_1.json": json.dumps(sample(1, 1, scores={"s": {"value": float("nan")}}))}
-    assert len(split(archive(tmp_path / "x", members))[0]) == 1
-
-
 def test_the_last_of_members_with_one_name_counts(tmp_path: Path) -> None:
     with zipfile.ZipFile(tmp_path / "x", "w") as file, warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -198,15 +175,6 @@ def test_the_last_of_members_with_one_name_counts(tmp_path: Path) -> None:
             file.writestr("samples/1_epoch_1.json", json.dumps(sample(1, 1, note=note)))
     (record,), _ = split(str(tmp_path / "x"))
     assert record.value["note"] == "new"
-
-
-def test_names_that_climb_out_of_the_archive_write_nothing(tmp_path: Path) -> None:
-    inner = tmp_path / "inner"
-    inner.mkdir()
-    members = {"samples/../../../evil_epoch_1.json": sample(1, 1), "/samples/1_epoch_1.json": sample(1, 1)}
-    records, _ = split(archive(inner / "x", members))
-    assert len(records) == 1
-    assert [path.name for path in tmp_path.rglob("*")] == ["inner", "x"]
 
 
 def test_the_message_names_the_package_for_zstandard(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

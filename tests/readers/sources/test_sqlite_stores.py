@@ -11,7 +11,6 @@ import shutil
 import sqlite3
 import sys
 from collections.abc import Iterable
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -184,19 +183,6 @@ def test_work_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setattr(sqlite_file, "_STEPS_AT_ONCE", 100)
     with pytest.raises(ReadError, match=r"cannot be read \(interrupted\)"):
         read_pools(path)
-
-
-@pytest.mark.parametrize("place", [16, 24, 100, 110, 4096, 4100, 9000])
-def test_damage_anywhere_is_an_error_or_a_problem(tmp_path: Path, place: int) -> None:
-    path = agents_store(tmp_path / "s.db", ["Danube"] * 20)
-    data = bytearray(path.read_bytes())
-    data[place : place + 40] = b"\xff" * 40
-    path.write_bytes(data)
-    with suppress(ReadError):
-        read_pools(path, on_problem=lambda _: None)
-    path.write_bytes(data[:5000])
-    with pytest.raises(ReadError):
-        read_pools(path, on_problem=lambda _: None)
 
 
 # ---- the other stores

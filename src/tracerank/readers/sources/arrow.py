@@ -24,7 +24,7 @@ _SMALL = 1 << 28
 _ROWS = 64
 """Rows decoded at a time: a transcript can take megabytes."""
 _MAX_DEPTH = 64
-_PLAIN = frozenset((str, int, float, bool, type(None)))
+_PLAIN = frozenset((str, int, bool, type(None)))
 _UNDECODABLE = (ValueError, LookupError, TypeError, OverflowError)
 """What pyarrow raises of a row."""
 
@@ -66,9 +66,11 @@ def _iter_rows(name: str, kind: str, batches_of: Any) -> Iterator[RecordAt | Pro
 
 def _iter_sized(name: str, limit: int, batches: Iterable[Any]) -> Iterator[tuple[Any, int]]:
     """The batches with the bytes that their rows take; refuses more of them than a file of this size holds."""
-    total = 0
+    total, has_dictionary = 0, None
     for batch in batches:
-        size = sum(map(_decoded_bytes, batch.columns))
+        if has_dictionary is None:
+            has_dictionary = "dictionary<" in str(batch.schema)
+        size = sum(map(_decoded_bytes, batch.columns)) if has_dictionary else batch.nbytes
         total += size
         if total > limit:
             raise _bomb(name)
@@ -169,20 +171,26 @@ def rows_in(given: Any) -> Iterator[Any]:
 
 def plain_row(row: Mapping[str, Any]) -> dict[str, Any]:
     """A row as JSON would hold it."""
-    return {str(name): plain_value(cell) for name, cell in row.items()}
+    return {str(name): cell if type(cell) in _PLAIN else plain_value(cell) for name, cell in row.items()}
 
 
 def plain_value(value: Any, depth: int = _MAX_DEPTH) -> Any:
     """A cell as JSON would hold it."""
-    if type(value) in _PLAIN or isinstance(value, str | int | float):
+    kind = type(value)
+    if kind in _PLAIN:
+        return value
+    if isinstance(value, float):
         return None if value != value else value
+    if isinstance(value, str | int):
+        return value
     if hasattr(value, "tolist"):  # an array or a number of numpy's, as pandas keeps them
         value = value.tolist()
         return plain_value(value, depth - 1) if depth else None
-    if depth == 0 or type(value).__name__ in ("NAType", "NaTType"):
+    if depth == 0 or kind.__name__ in ("NAType", "NaTType"):
         return None
     if isinstance(value, Mapping):
-        return {str(key): plain_value(item, depth - 1) for key, item in value.items()}
+        pairs = value.items()
+        return {str(key): each if type(each) in _PLAIN else plain_value(each, depth - 1) for key, each in pairs}
     if isinstance(value, list | tuple):
         # A map column comes as pairs.
         if value and all(isinstance(item, tuple) and len(item) == 2 for item in value):
