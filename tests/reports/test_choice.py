@@ -34,7 +34,9 @@ def test_repetition_makes_no_report_richer() -> None:
         (f"{SECOND} It was closed once more in the winter of the year before the", TRUNCATED),
         (f"{SECOND}\n```python\nprint(1)\n", TRUNCATED),
         (SECOND, None),
-        (f"{SECOND}\n\n- a last point that has no full stop", None),
+        (f"{SECOND}\n\n- a last point of more than twelve words that has no full stop at its very end", None),
+        (f"{SECOND}\n\n## Sources\n1. Crossings of the Orn and of other rivers, a list by the province, 1987", None),
+        (f"Let me sum up what I found. {SECOND} {THIRD}", None),
         (f"{SECOND}\n\n| year | crossings |\n|---|---|\n| 1949 | 4,000 |", None),
     ],
 )

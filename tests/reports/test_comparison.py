@@ -57,6 +57,8 @@ SAME, OTHER = True, False
         ("The arch has 124 steel ribs from Vessen.", "The arch has over 200 steel ribs from Vessen.", OTHER),
         ("Repairs cost $1,500,000 in total that winter.", "Repairs cost $1.5 million in total that winter.", SAME),
         ("Traffic rose by 5.2% after the opening.", "Traffic rose by 5% after the opening.", SAME),
+        ("The road is 5 km long from Vessen.", "The road is 3.1 miles long from Vessen.", SAME),
+        ("Repairs cost $1.5m in total that winter.", "Repairs cost $1.5 million in total that winter.", SAME),
         ("Traffic rose by 5.2% after the opening.", "Traffic rose by 7.1% after the opening.", OTHER),
         ("Floods closed the bridge in 1951 and 1953.", "Floods closed the bridge in 1951, 1953 and 1960.", SAME),
         ("The toll house has 3 rooms and cost 9,000 crowns.", "The toll house has 3 rooms.", SAME),

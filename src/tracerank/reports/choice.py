@@ -4,7 +4,6 @@ Agreement is no criterion here: on eight sets of scored reports, choosing by con
 It only guards against a report that is about something else.
 """
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
@@ -20,6 +19,8 @@ STUB_WORDS = 8
 """A reply of fewer words is no report."""
 NARRATION_WORDS = 60
 """A shorter reply that opens with what the agent is about to do is no report either."""
+NARRATED = 2
+"""Sentences of a longer one from which on it narrates."""
 OPENING = 600
 """Characters in which a refusal is looked for."""
 MIN_COSINE = 0.5
@@ -41,7 +42,7 @@ EMPTY, STUB, REFUSAL, NARRATION, TRUNCATED, OFF_TOPIC = (
 )
 _NARRATION = lazy_pattern(
     r"(?i)(?:^|[.!?:]\s+|\n)\W{0,3}(?:now,? |next,? |first,? |okay,? |ok,? )?"
-    r"(?:let me|i'll|i will|i need to|i should|i am going to|i'm going to|searching|now i have|let's)\b"
+    r"(?:let me|i'll|i will|i need to|searching|now i have)\b"
 )
 _REFUSAL = lazy_pattern(
     r"(?i)\b(?:i (?:could not|couldn't|cannot|can't|was unable|am unable|don't have|do not have|did not find"
@@ -50,7 +51,10 @@ _REFUSAL = lazy_pattern(
     r"|mentioned)|not (?:enough|sufficient) information|there is no (?:specific )?(?:information|mention)"
     r"|search results do not|(?:does|do) not (?:provide|mention))\b"
 )
+_FENCE = lazy_pattern(r"(?m)^[ \t]*```")
 _ENDS_WELL = lazy_pattern(r"""[.!?。！？…)\]"'”’»」*_`|>~:]$""")
+_NO_PROSE = lazy_pattern(r"[-*+•|#>\[(]|\d{1,3}[.)\]:]")
+"""Begins a point, a row, a heading or an entry in a list of sources, which need no full stop."""
 _PROSE = 12
 """Words of a last line that ought to end with a full stop."""
 
@@ -99,9 +103,9 @@ def flaw_of(text: str) -> str | None:
         return STUB
     if bare.endswith(":"):
         return STUB if count < NARRATION_WORDS else TRUNCATED
-    if _REFUSAL.search(bare[:OPENING]) or is_abstention(bare):
+    if _REFUSAL.search(bare[:OPENING]) or (len(bare) <= 2 * OPENING and is_abstention(bare)):
         return REFUSAL
-    if len(_NARRATION.findall(bare)) > 1 or _NARRATION.match(bare):
+    if len(_NARRATION.findall(bare)) >= NARRATED:
         return NARRATION
     return TRUNCATED if breaks_off(bare) else None
 
@@ -113,10 +117,11 @@ def is_narration(sentence: str) -> bool:
 
 def breaks_off(bare: str) -> bool:
     """Whether a text ends in the middle of a sentence or of a block of code."""
-    last = bare.rpartition("\n")[2].strip()
-    if re.search(r"(?m)^[ \t]*```", bare) and len(re.findall(r"(?m)^[ \t]*```", bare)) % 2:
+    if len(_FENCE.findall(bare)) % 2:
         return True
-    return len(last.split()) >= _PROSE and not last.startswith("|") and not _ENDS_WELL.search(last)
+    last = bare.rpartition("\n")[2].strip()
+    is_prose = len(last.split()) >= _PROSE and _NO_PROSE.match(last) is None and "://" not in last
+    return is_prose and _ENDS_WELL.search(last) is None
 
 
 def strays(prompt: str, reports: Sequence[Report], names: Sequence[int]) -> list[int]:

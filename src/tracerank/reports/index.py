@@ -28,6 +28,7 @@ class SentenceIndex:
         self.sentences = list(distinct.values())
         self._visits = min(MAX_VISITS * max(1, len(texts) - 1), MAX_VISITS_IN_ALL)
         self._many = MANY * len(texts)
+        self._is_single = len(texts) == 1
         self._holding: dict[str, list[int]] = {}
         for index, sentence in enumerate(self.sentences):
             for token in sentence.tokens:
@@ -45,6 +46,8 @@ class SentenceIndex:
 
     def nearest(self, weights: Mapping[str, float], owner: int | None = None) -> list[int]:
         """Indices of the sentences, none of them the owner's, that share most; the likeliest first."""
+        if owner is not None and self._is_single:
+            return []
         held: Counter[int] = Counter()
         visits = self._visits
         for token in sorted(weights, key=lambda token: (-weights[token], token)):

@@ -129,6 +129,8 @@ def _of_bearable_length(plain: str, start: int, end: int) -> Iterator[Span]:
 def _trimmed(plain: str, start: int, end: int) -> Iterator[Span]:
     part = plain[start:end]
     bare = part.strip()
+    if not bare:
+        return
     if len(_WORD.findall(bare)) >= MIN_WORDS or _UNSPACED_RUN.search(bare):
         begin = start + len(part) - len(part.lstrip())
         yield Span(begin, begin + len(bare))

@@ -5,13 +5,13 @@ are in the pool, and its values. A report contests it that says most of the word
 the same kind, and nowhere the same ones. A value that is more exact, rounded or within a bound is no other value.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from tracerank.reports.index import SentenceIndex, share
 from tracerank.reports.sentences import Span
 from tracerank.reports.statements import Report, Sentence, Statement
-from tracerank.reports.values import Value, agree, read_words
+from tracerank.reports.values import Value, agree, exclude, read_words, same_amounts
 
 STANDS = 0.6
 """Share of a statement's words, by weight, that a sentence of another report must hold."""
@@ -58,6 +58,7 @@ class PoolSupport:
     def __init__(self, prompt: str, reports: Sequence[Report]) -> None:
         self.topic = frozenset(read_words(prompt).content)
         self.index = SentenceIndex(reports, self.topic)
+        self._reports = reports
         self._others = max(1, len(reports) - 1)
         self._known: dict[tuple[int, frozenset[str], tuple[Value, ...], bool], Support] = {}
 
@@ -69,6 +70,7 @@ class PoolSupport:
         return self._known[key]
 
     def _support(self, owner: int, statement: Statement) -> Support:
+        text = self._text(owner, statement.span)
         weights = self.index.weights_of(statement)
         frame = {word: weights[word] for word in statement.words}
         best: dict[int, tuple[float, int]] = {}
@@ -80,16 +82,37 @@ class PoolSupport:
             if statement.values and share(frame, sentence.tokens) >= SAME_FRAME:
                 if has_values(sentence, statement):
                     agreeing.add(other)
-                elif other not in conflicts and (found := _conflict(statement, frame, sentence)) is not None:
-                    conflicts[other] = Conflict(other, *found)
+                elif other not in conflicts and (found := self._conflict(text, statement, frame, index)) is not None:
+                    conflicts[other] = found
         contested = {other: found for other, found in sorted(conflicts.items()) if other not in agreeing}
-        matches = tuple(
-            Match(other, self.index.sentences[-index].span, held)
-            for other, (held, index) in sorted(best.items())
-            if stands(held, not statement.values or other in agreeing) and other not in contested
-        )
+        matches = []
+        for other, (held, index) in sorted(best.items()):
+            span = self.index.sentences[-index].span
+            if other in contested or held < STANDS:
+                continue
+            if stands(held, not statement.values or other in agreeing) or same_amounts(text, self._text(other, span)):
+                matches.append(Match(other, span, held))
         score = sum(held for other, (held, _) in best.items() if other not in contested) / self._others
-        return Support(matches, tuple(contested.values()), score)
+        return Support(tuple(matches), tuple(contested.values()), score)
+
+    def _conflict(self, text: str, statement: Statement, frame: Mapping[str, float], index: int) -> Conflict | None:
+        """A clause of a sentence with the same words and, of one kind, other values."""
+        if len(statement.values) > MAX_VALUES:
+            return None
+        other = self.index.owners[index]
+        for each in self.index.sentences[index].statements:
+            if not 0 < len(each.values) <= MAX_VALUES or share(frame, each.words) < SAME_FRAME:
+                continue
+            for kind in dict.fromkeys(value.kind for value in statement.values):
+                here = tuple(value for value in statement.values if value.kind == kind)
+                there = tuple(value for value in each.values if value.kind == kind)
+                is_other = there and not any(agree(value, there) for value in here)
+                if is_other and exclude(text, self._text(other, each.span), kind):
+                    return Conflict(other, each.span, here, there)
+        return None
+
+    def _text(self, report: int, span: Span) -> str:
+        return self._reports[report].plain[span.start : span.end]
 
 
 def stands(held: float, has_all_values: bool) -> bool:
@@ -103,20 +126,3 @@ def has_values(sentence: Sentence, statement: Statement) -> bool:
         return all(value.token in sentence.tokens for value in statement.values)
     there = [value for each in sentence.statements for value in each.values[:MAX_VALUES]]
     return all(value.token in sentence.tokens or agree(value, there) for value in statement.values)
-
-
-def _conflict(
-    statement: Statement, frame: dict[str, float], sentence: Sentence
-) -> tuple[Span, tuple[Value, ...], tuple[Value, ...]] | None:
-    """A clause with the same words and, of one kind, other values: where, the values here, and those there."""
-    if len(statement.values) > MAX_VALUES:
-        return None
-    for each in sentence.statements:
-        if not 0 < len(each.values) <= MAX_VALUES or share(frame, each.words) < SAME_FRAME:
-            continue
-        for kind in dict.fromkeys(value.kind for value in statement.values):
-            here = tuple(value for value in statement.values if value.kind == kind)
-            there = tuple(value for value in each.values if value.kind == kind)
-            if there and not any(agree(value, there) for value in here):
-                return each.span, here, there
-    return None

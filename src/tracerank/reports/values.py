@@ -11,6 +11,8 @@ from tracerank.answers.meaning.words import STOP
 from tracerank.answers.scripts import has_unspaced
 from tracerank.answers.text_keys import fold, without_accents
 from tracerank.answers.units import UNITS
+from tracerank.answers.value_scan import values_in
+from tracerank.answers.values import relation
 
 DATE, NUMBER = "date", "number"
 _SIGNS = frozenset("%$£€")
@@ -78,8 +80,9 @@ def read_words(text: str) -> Words:
 
 def content_of(text: str) -> set[str]:
     """The distinct content words and digits of a text as they are written: how rich it is."""
-    found = set(_WORD.findall(without_accents(fold(text)).lower()))
-    return {term for word in found - _EMPTY for term in _terms(word)}
+    found = set(_WORD.findall(text.lower())) - _EMPTY
+    plain = (word if word.isascii() else without_accents(fold(word)) for word in found)
+    return {term for word in plain for term in _terms(word)}
 
 
 def _terms(word: str) -> Iterable[str]:
@@ -120,6 +123,19 @@ def _agree(a: Value, b: Value) -> bool:
         is_rounded = round(one) == round(other) and (one == round(one)) != (other == round(other))
         return is_near and (is_rounded or likeness(a.token, b.token) > 0)
     return is_near or (_fits(a.bound, one, b.bound, other) and _fits(b.bound, other, a.bound, one))
+
+
+def same_amounts(text: str, other: str) -> bool:
+    """Whether each typed value of a text is stated by another, perhaps in another unit: 5 km and 3.1 miles."""
+    here, there = values_in(text), values_in(other)
+    return bool(here) and all(any(relation(one, each) for each in there) for one in here)
+
+
+def exclude(text: str, other: str, kind: str) -> bool:
+    """Whether typed values of one kind confirm that two texts contradict each other; where none is found, they do."""
+    typed = [[one for one in values_in(each) if (one.kind == DATE) == (kind == DATE)] for each in (text, other)]
+    found = {relation(one, each) for one in typed[0] for each in typed[1]}
+    return not found or (False in found and True not in found)
 
 
 def _fits(bound: str, amount: float, other_bound: str, other: float) -> bool:
