@@ -190,5 +190,8 @@ def test_the_network_that_ships_decides_its_world_and_warns_of_other_pools() -> 
     assert all(UNLIKE in (network.decide(pool).note or "") for pool in (other, browsing))
 
 
-def test_the_network_that_ships_is_small() -> None:
+def test_the_network_that_ships_is_small_and_knows_what_it_learned_from() -> None:
     assert sum(path.stat().st_size for path in existing_folder("trace").iterdir()) < 6e6
+    learned = fitted_by(["trace"])
+    assert next(iter_world(SCATTERED[WEBQA], 1, seed=1, k=1)) in learned
+    assert next(iter_world(SCATTERED[WEBQA], 1, seed=2, k=1)) not in learned

@@ -20,15 +20,8 @@ def generator(folder: Path, chosen: Sequence[Run]) -> None:
     write("support", f"world, setting, mixed pools, reader of, right, {GAIN}", support_rows())
 
 
-def prepare(folder: Path, chosen: Sequence[Run]) -> None:
-    """Examples to learn from."""
-    for run in chosen:
-        if not run.is_done(folder):
-            run.examples(folder)
-
-
 def train(folder: Path, chosen: Sequence[Run]) -> None:
-    """Networks; an interrupted one resumes."""
+    """Examples and networks; an interrupted one resumes."""
     for run in chosen:
         if not run.is_done(folder):
             steps = run.plan.epochs * -(-run.sizes.learn // run.plan.batch_pools)
@@ -58,7 +51,6 @@ def shipped(folder: Path, chosen: Sequence[Run]) -> None:
 
 STAGES: Mapping[str, Callable[[Path, Sequence[Run]], None]] = {
     "generator": generator,
-    "prepare": prepare,
     "train": train,
     "measure": measure,
     "tables": fold,

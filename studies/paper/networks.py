@@ -1,7 +1,7 @@
 """The study's networks: each trained once, on examples that runs of one size share."""
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -51,8 +51,8 @@ class Run:
         recipe = _columns_of(self.row.recipe, SETTINGS[self.sizes.setting].recipe)
         kind = f"{recipe.documents}{'-merged' if recipe.merge_answers else ''}"
         place = folder / "examples" / f"{self.sizes.name}-{self.encoder}-{kind}"
-        embedder = load_embedder(self.encoder)
-        return prepare_examples(self.sizes.pools(), recipe, self.plan, embedder, place, self.sizes.name)
+        encoder = load_embedder(self.encoder)
+        return prepare_examples(self.sizes.pools(), recipe, self.plan, encoder, place, self.sizes.name)
 
     def is_done(self, folder: Path) -> bool:
         return (self.folder(folder) / DONE).exists()
@@ -85,23 +85,18 @@ def _columns_of(recipe: GraphRecipe, full: GraphRecipe) -> GraphRecipe:
     return replace(full, documents=documents, merge_answers=recipe.merge_answers)
 
 
-def runs() -> Iterator[Run]:
+def runs() -> list[Run]:
     """In the order of what is missed most if time ends."""
     web, browsing = (Sizes(SCATTERED, setting, PAPER_K, LEARN[setting]) for setting in (WEBQA, BROWSING))
-    yield Run(web)
-    for variant in VARIANTS[BROWSING]:
-        yield Run(browsing, variant)
-    for world in (SCATTERED, PAPER):
-        small = Sizes(world, WEBQA, 8, CONTROLS_LEARN)
-        for variant in VARIANTS[WEBQA] if world == SCATTERED else ("full", "no-cross-rollout", "no-gnn"):
-            yield Run(small, variant)
-    for seed in (2, 3):
-        yield Run(browsing, seed=seed)
-    for variant in ("full", "no-cross-rollout"):
-        yield Run(Sizes(PAPER, BROWSING, PAPER_K, LEARN[BROWSING]), variant)
-    for seed in (2, 3):
-        yield Run(web, seed=seed)
-    yield Run(web, "no-cross-rollout")
-    yield Run(Sizes(PAPER, WEBQA, PAPER_K, LEARN[WEBQA]))
-    for encoder in (HASHED, MINILM):
-        yield Run(Sizes(SCATTERED, WEBQA, 8, 10_000), encoder=encoder)
+    small, other = (Sizes(world, WEBQA, 8, CONTROLS_LEARN) for world in (SCATTERED, PAPER))
+    other_browsing, few = Sizes(PAPER, BROWSING, PAPER_K, LEARN[BROWSING]), Sizes(SCATTERED, WEBQA, 8, 10_000)
+    return [
+        Run(web),
+        *(Run(browsing, variant) for variant in VARIANTS[BROWSING]),
+        *(Run(small, variant) for variant in VARIANTS[WEBQA]),
+        *(Run(sizes, variant) for sizes in (other, other_browsing) for variant in ("full", "no-cross-rollout")),
+        *(Run(sizes, seed=seed) for sizes in (browsing, web) for seed in (2, 3)),
+        Run(web, "no-cross-rollout"),
+        Run(Sizes(PAPER, WEBQA, PAPER_K, LEARN[WEBQA])),
+        *(Run(few, encoder=encoder) for encoder in (HASHED, MINILM)),
+    ]

@@ -4,8 +4,7 @@ Read off the generator, which knows what every page states and whether it can be
 that a world can be judged by this before anything is trained on it.
 """
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -29,67 +28,49 @@ Passages = frozenset[tuple[int, int]]
 """What was read: page and passage."""
 
 
-@dataclass(frozen=True, slots=True)
-class Reader:
-    """What the pages of one question say to a reader who understands them."""
+def stating(case: Case) -> dict[str, Passages]:
+    """Where each value is stated, normalised."""
+    found: dict[str, set[tuple[int, int]]] = {}
+    for page in case.pages:
+        for index, passage in enumerate(page.passages):
+            for said in passage.states:
+                found.setdefault(normalize_answer(said.value), set()).add((page.number, index))
+    return {value: frozenset(places) for value, places in found.items()}
 
-    case: Case
-    stating: Mapping[str, Passages]
-    """By normalised value."""
 
-    @classmethod
-    def of(cls, case: Case) -> "Reader":
-        stating: dict[str, set[tuple[int, int]]] = {}
-        for page in case.pages:
-            for index, passage in enumerate(page.passages):
-                for said in passage.states:
-                    stating.setdefault(normalize_answer(said.value), set()).add((page.number, index))
-        return cls(case, {value: frozenset(places) for value, places in stating.items()})
+def passages_read(case: Case, rollout: Rollout) -> Passages:
+    shown = "\n".join(evidence.text for search in rollout.searches for evidence in search.evidence)
+    return frozenset((p.number, at) for p in case.pages for at, one in enumerate(p.passages) if one.body in shown)
 
-    def read(self, rollout: Rollout) -> Passages:
-        """The passages that a rollout was shown."""
-        shown = "\n".join(evidence.text for search in rollout.searches for evidence in search.evidence)
-        pages = self.case.pages
-        return frozenset((p.number, at) for p in pages for at, one in enumerate(p.passages) if one.body in shown)
 
-    def sources(self, rollout: Rollout, read: Passages) -> Passages:
-        """The passages read that state the rollout's answer."""
-        return self.stating.get(normalize_answer(rollout.answer), frozenset()) & read
-
-    def weight(self, sources: Passages, read: Passages) -> float:
-        """What a vote counts, given what was read."""
-        told = {page for page, at in read if self.case.pages[page].passages[at].tells}
-        verdicts = [self._is_right(page) if page in told else None for page, _ in sources]
-        return max((WEIGHTS[verdict] for verdict in verdicts), default=UNSTATED)
-
-    def _is_right(self, page: int) -> bool:
-        return self.case.pages[page].source in (Source.CURRENT, Source.ASTRAY)
+def weight(case: Case, sources: Passages, read: Passages) -> float:
+    """What a vote counts whose answer stands in ``sources``, given what was read."""
+    told = {page for page, at in read if case.pages[page].passages[at].tells}
+    trusted = (Source.CURRENT, Source.ASTRAY)
+    verdicts = [case.pages[page].source in trusted if page in told else None for page, _ in sources]
+    return max((WEIGHTS[verdict] for verdict in verdicts), default=UNSTATED)
 
 
 def chosen(case: Case, pool: Pool) -> dict[str, float] | None:
     """Whether each reader's weighted vote is right; None: not a mixed pool."""
-    kept = pool.retained().kept
+    kept, stated = pool.retained().kept, stating(case)
     if len({bool(rollout.label) for rollout in kept}) < 2:
         return None
-    reader = Reader.of(case)
-    read = [reader.read(rollout) for rollout in kept]
-    everything = frozenset().union(*read)
-    sources = [reader.sources(rollout, own) for rollout, own in zip(kept, read, strict=True)]
-    linked = [frozenset().union(*(other for other in read if own & other)) | read[at] for at, own in enumerate(sources)]
-    weights = {
-        VOTE: [1.0] * len(kept),
-        OWN: [reader.weight(*each) for each in zip(sources, read, strict=True)],
-        LINKED: [reader.weight(*each) for each in zip(sources, linked, strict=True)],
-        POOL: [reader.weight(own, everything) for own in sources],
-    }
-    return {name: _right(kept, found) for name, found in weights.items()}
+    read = [passages_read(case, rollout) for rollout in kept]
+    everything: Passages = frozenset().union(*read)
+    none: Passages = frozenset()
+    sources = [stated.get(normalize_answer(one.answer), none) & own for one, own in zip(kept, read, strict=True)]
+    linked = [none.union(own, *(other for other in read if at & other)) for at, own in zip(sources, read, strict=True)]
+    seen = {OWN: read, LINKED: linked, POOL: [everything] * len(kept)}
+    weights = {name: [weight(case, *each) for each in zip(sources, own, strict=True)] for name, own in seen.items()}
+    return {name: _right(kept, own) for name, own in {VOTE: [1.0] * len(kept), **weights}.items()}
 
 
-def _right(kept: tuple[Rollout, ...], weights: list[float]) -> float:
+def _right(kept: Sequence[Rollout], weights: Sequence[float]) -> float:
     sums: dict[str, float] = {}
-    for rollout, weight in zip(kept, weights, strict=True):
+    for rollout, each in zip(kept, weights, strict=True):
         answer = normalize_answer(rollout.answer)
-        sums[answer] = sums.get(answer, 0.0) + weight
+        sums[answer] = sums.get(answer, 0.0) + each
     best = max(kept, key=lambda rollout: sums[normalize_answer(rollout.answer)])
     return best.label or 0.0
 

@@ -44,10 +44,9 @@ def gain(values: Right, over: Right) -> tuple[float, float, float]:
 
 
 def write(name: str, head: str, rows: Iterable[Sequence[object]]) -> None:
+    found = [head.split(", "), *rows]  # before the file is opened: rows may take a while
     with open(RESULTS / f"paper_{name}.csv", "w", encoding="utf-8", newline="") as file:
-        table = csv.writer(file, lineterminator="\n")
-        table.writerow(head.split(", "))
-        table.writerows(rows)
+        csv.writer(file, lineterminator="\n").writerows(found)
 
 
 Found = dict[tuple[str, int], Right]
@@ -76,8 +75,8 @@ def full_networks(found: dict[Run, Found], folder: Path) -> Iterator[tuple[tuple
 
 
 def main_rows(folder: Path) -> Iterator[tuple[object, ...]]:
-    for test, found, networks in measured(MAIN, folder):
-        about, trained = (test.world, test.setting), list(full_networks(networks, folder))
+    for test, found, networks in measured((*MAIN, *OTHERS), folder):
+        about, trained = (test.world, test.setting, test.agents), list(full_networks(networks, folder))
         for k in test.ks:
             for method in (SINGLE[test.setting], VOTE, "weighted", "fewest-tools", "evidence", "oracle"):
                 if (values := found.get((method, k))) is not None:
@@ -109,18 +108,6 @@ def ablation_rows(folder: Path) -> Iterator[tuple[object, ...]]:
             yield *row, *gain(values, against), *gain(values, found[VOTE, sizes.k]), published
 
 
-def transfer_rows(folder: Path) -> Iterator[tuple[object, ...]]:
-    for test, found, networks in measured(OTHERS, folder):
-        for k in test.ks:
-            vote = found[VOTE, k]
-            for method in (SINGLE[test.setting], VOTE, "evidence", "oracle"):
-                if (values := found.get((method, k))) is not None:
-                    yield test.setting, test.agents, k, method, *_UNTRAINED, percent(values), *gain(values, vote)
-            for how, records in full_networks(networks, folder):
-                values = records[TRACE, k]
-                yield test.setting, test.agents, k, TRACE, *how, percent(values), *gain(values, vote)
-
-
 def support_rows() -> Iterator[tuple[object, ...]]:
     for world in (SCATTERED, PAPER):
         for setting in (WEBQA, BROWSING):
@@ -141,13 +128,12 @@ def run_rows(folder: Path) -> Iterator[tuple[object, ...]]:
 GAIN, HOW = "gain, low, high", "trained at k, encoder, learned from, epochs, seeds"
 TABLES: Mapping[str, tuple[str, Callable[[Path], Iterator[tuple[object, ...]]]]] = MappingProxyType(
     {
-        "main": (f"world, setting, k, method, {HOW}, right, {GAIN}", main_rows),
+        "main": (f"world, setting, agents, k, method, {HOW}, right, {GAIN}", main_rows),
         "ablation": (
             f"world, setting, k, learned from, variant, right, full, {GAIN}, over vote, low over vote, high over vote, "
             "published gain",
             ablation_rows,
         ),
-        "transfer": (f"setting, tested on, k, method, {HOW}, right, {GAIN}", transfer_rows),
         "runs": ("run, learned from, validation pools, best epoch, accuracy by epoch, seconds of CPU", run_rows),
     }
 )

@@ -19,7 +19,7 @@ from studies.quality.sets import sets
 from tracerank.methods import load_method
 from tracerank.pools.correctness import correctness
 from tracerank.runs.atomic import write_text
-from tracerank.votes.answer_groups import DefaultGroups, MeaningGroups, WithoutAbstentions
+from tracerank.votes.answer_groups import MeaningGroups, WithoutAbstentions
 from tracerank.votes.base import Method
 from tracerank.votes.simple import Oracle, SingleRollout
 from tracerank.votes.voting import MajorityVote
@@ -31,9 +31,7 @@ def methods() -> dict[str, Method]:
     return {
         "single": SingleRollout(),
         "majority": MajorityVote(WithoutAbstentions()),
-        "majority, default equality": MajorityVote(DefaultGroups()),
         "majority by meaning": MajorityVote(MeaningGroups(), "commonest"),
-        "weighted by confidence": load_method("weighted"),
         "evidence": load_method("evidence"),
         "oracle": Oracle(correctness),
     }

@@ -11,11 +11,13 @@ from pathlib import Path
 
 from studies import RESULTS
 from studies.quality.sets import sets
+from tracerank.evidence.confidence import set_level
+from tracerank.evidence.level import estimate_level
 from tracerank.methods import load_method
 from tracerank.stopping.replay import replay
 
-SETS = ("hotpot_agent", "hotpot_agent+", "lexical base", "lexical sft", "lexical rl", "world")
-QUESTIONS, ORDERS = 500, 3
+SETS = ("hotpot_agent", "hotpot_agent+", "world")
+QUESTIONS, ORDERS = 250, 2
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -29,7 +31,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
         for name, load, _ in sets():
             if name not in (chosen.sets or SETS):
                 continue
-            found = replay(load(chosen.cache)[:QUESTIONS], load_method("evidence"), orders=ORDERS)
+            pools, method = load(chosen.cache)[:QUESTIONS], load_method("evidence")
+            set_level(method, estimate_level(pools))
+            found = replay(pools, method, orders=ORDERS)
             for one in found.outcomes:
                 table.writerow((name, found.k, one.rule, round(one.rollouts, 3), round(one.accuracy, 4)))
             print(f"{name}: {found.sentence}", flush=True)

@@ -108,6 +108,7 @@ MAKERS: dict[str, Maker] = {
 GIVEN: dict[str, tuple[str, ...]] = {
     "README.md": ("labelled.jsonl", "logs", "table.csv"),
     "docs/quickstart.md": ("answers.csv",),
+    "docs/concepts.md": ("labelled.jsonl",),
     "docs/guides/logs.md": ("logs", "answers.csv", "log.jsonl", "rollouts.jsonl", "run1.jsonl.gz", "run2.jsonl.gz"),
     "docs/guides/evaluate.md": ("labelled.jsonl", "mixed.jsonl", "new-pools.jsonl", "logs.jsonl"),
     "docs/guides/unsure.md": ("labelled.jsonl",),

@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from tests.readers.formats.spellings import SPELLINGS, Back, turn
 from tests.readers.mutations import mutated
 from tests.readers.sample_records import SAMPLES
 from tests.shared_data import ROLLOUTS, needs_rollouts
@@ -27,11 +28,13 @@ from tracerank.readers.sources.json_lines import iter_records
 
 SECONDS = 5.0
 """Of CPU time that a record may take."""
-SHORT, LONG = 25, 600
-"""Mutated records of each sample: 600 of 34 samples are 20,400."""
-SPANS = Path(__file__).parent / "telemetry" / "spans"
+SHORT, LONG = 25, 700
+"""Mutated records of each sample: 700 of 29 samples are 20,300."""
+SPANS = Path(__file__).parent / "spans" / "spans"
+RUN = (turn("I look.", ("c1", "search", {"query": "q"})), Back("c1", "found"), turn("Exact Answer: Paris"))
 LINES: dict[str, Any] = {
     **SAMPLES,
+    **{f"a run of {name}": spell(RUN) for name, spell in SPELLINGS.items()},
     **{f"telemetry-{path.stem}": json.loads(path.read_text()) for path in sorted(SPANS.glob("*.json"))},
 }
 

@@ -3,8 +3,8 @@
 import pytest
 
 from tracerank.readers.assemble import Dialogue, Pairing
+from tracerank.readers.reading import Reading
 from tracerank.readers.tools import ToolCall
-from tracerank.readers.walk import Reading
 
 CALL = ToolCall("search")
 

@@ -377,3 +377,15 @@ def test_the_object_that_was_chosen_comes_back_and_objects_are_compared_by_their
     )
     assert (result.output, result.decision.group) == (given[1], (1, 2))
     assert tr.run_best_of(lambda _: "Venice", QUESTION, k=1).output is None
+
+
+@pytest.mark.parametrize("kind", [SystemExit, KeyboardInterrupt])
+def test_an_agent_that_ends_the_program_ends_only_its_run(kind: type[BaseException]) -> None:
+    async def agent(question: str) -> str:
+        if tr.run_number() == 0:
+            raise kind("enough")
+        return "Venice"
+
+    for _ in range(2):
+        result = tr.run_best_of(agent, QUESTION, k=2, rule=FixedK(2))
+        assert (result.answer, result.runs.failed) == ("Venice", 1)

@@ -443,9 +443,9 @@ def test_arguments_of_a_function_that_the_request_forces_are_the_answer(chat: Be
     chat.upstream.rule = in_turn(*(called(call(text, "city")) for text in (*said_so, '{"name": "Paris, France"}')))
     reply = chat.ask(tools=[CITY], tool_choice=choice, seed=0, extra_body={"stop": 1})
     assert "aris" in reply.choices[0].message.tool_calls[0].function.arguments
-    assert reply.tracerank["confidence"] is not None
+    assert reply.tracerank["rank_score"] is not None
     other = chat.ask(tools=[CITY, *TOOLS], tool_choice="required", seed=0, extra_body={"stop": 1})
-    assert other.tracerank["confidence"] is None  # a choice of tools is a step
+    assert other.tracerank["rank_score"] is None  # a choice of tools is a step
 
 
 def test_replies_by_a_schema_are_compared_by_their_fields(chat: Behind) -> None:

@@ -252,6 +252,14 @@ def test_every_graph_control_trains(tmp_path: Path, control: str) -> None:
     assert reloaded.decide(generate_pools(1, seed=9)[0]).answer is not None
 
 
+def test_training_can_begin_with_another_network(examples: ExampleSet, tmp_path: Path) -> None:
+    first = train(examples, SMALL, WEBQA_RECIPE, PLAN, tmp_path / "a")
+    still = replace(PLAN, epochs=1, learning_rate=1e-12, seed=7)
+    after = train(examples, SMALL, WEBQA_RECIPE, still, tmp_path / "b", start=first)
+    for name, tensor in first.net.state_dict().items():
+        assert torch.allclose(after.net.state_dict()[name], tensor, atol=1e-6)
+
+
 def test_the_votes_accuracy_is_that_of_the_method(tmp_path: Path) -> None:
     pools = generate_pools(60, seed=5)
     plan = replace(PLAN, mixed_among="retained")

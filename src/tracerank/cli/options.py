@@ -140,11 +140,14 @@ def inputs_options(*, k: bool = True) -> Decorator[Any]:
     return _as_one("inputs", _INPUTS | (first if k else {}), _inputs)
 
 
-def _inputs(reader: str, fields: str | None, asked: Path | None, **given: Any) -> Inputs:
-    if fields is not None or asked is not None:
-        from tracerank.readers.sources.field_map import with_map, with_questions
+def _inputs(
+    reader: str, fields: str | None, tools: str | None, answer_field: str | None, asked: Path | None, **given: Any
+) -> Inputs:
+    if any(one is not None for one in (fields, tools, answer_field, asked)):
+        from tracerank.readers.sources.field_map import with_map, with_questions, with_told
 
         reader = reader if fields is None else with_map(reader, fields)
+        reader = with_told(reader, tools, answer_field)
         reader = reader if asked is None else with_questions(reader, asked)
     return Inputs(reader=reader, **given)
 
@@ -186,6 +189,11 @@ _INPUTS: dict[str, Decorator[Any]] = {
         "--map fields OUR=THEIR,…",
         "Fields under other names: question=prompt,answer=data.reply; dots lead into objects and lists.",
     ),
+    "tools": option(
+        "--tools NAME=KIND,…",
+        "What tools of your own do, and which argument is the query: lookup=search:for_what,lift=open.",
+    ),
+    "answer_field": option("--answer-field NAME", "The field that is the answer, of answers that are objects."),
     "asked": option(
         "--questions asked FILE",
         "What was asked, for logs that do not say it: ids (or names of files), questions, references.",

@@ -15,16 +15,25 @@ from typing import TYPE_CHECKING, Any, cast
 from tracerank.errors import ReadError, UsageError
 from tracerank.pools.pool import Pool
 from tracerank.pools.types import Question
+from tracerank.readers.assemble import answering_with
 from tracerank.readers.base import Parsed, PathLike, Problem, Reader, Record, RecordAt
 from tracerank.readers.detect import AUTO, CANONICAL, READERS, assign_readers, reader_named, taken_apart
 from tracerank.readers.grouping import WINDOW_BYTES, Placed, Report, group, parse_record
 from tracerank.readers.sources.canonical_lines import CanonicalLines
-from tracerank.readers.sources.field_map import ASKED, BETWEEN, FieldMap, name_and_map, name_and_questions
+from tracerank.readers.sources.field_map import (
+    ASKED,
+    BETWEEN,
+    FieldMap,
+    name_and_map,
+    name_and_questions,
+    name_and_told,
+)
 from tracerank.readers.sources.joining import Joiner, Joining, ScatteredRollout
 from tracerank.readers.sources.json_lines import ReadLine, iter_values, read_one
 from tracerank.readers.sources.open import NOT_A_FILE, find_files
 from tracerank.readers.sources.stitch import runs_in
 from tracerank.readers.spans.reader import TelemetryReader
+from tracerank.readers.tools import TOOL_NAMES, ToolNames, using
 
 if TYPE_CHECKING:
     from tracerank.readers.question_files import QuestionTable
@@ -69,14 +78,20 @@ def read_pools(
     on_problem: Report | None = None,
     fields: Mapping[str, str] | None = None,
     questions: Questions | None = None,
+    tools: Mapping[str, str] | None = None,
+    answer_field: str = "",
 ) -> list[Pool]:
     """All pools of one or several files, folders or patterns, rollouts grouped by question across them.
 
     Also of what is in memory: a frame of pandas or polars, an Arrow table, a Hugging Face dataset, a list of objects.
     ``fields`` says where other names stand for ours: ``{"question": "prompt", "answer": "data.reply"}``.
     ``questions`` says what was asked: a file of ids, texts and references, ``{id: text}``, or questions.
+    ``tools`` says what tools of your own do, and which argument is the query: ``{"lookup": "search:for_what"}``.
+    ``answer_field`` is the field that is the answer, of answers that are objects.
     """
-    return list(iter_pools(given, reader, on_problem, window_bytes=None, fields=fields, questions=questions))
+    return list(
+        iter_pools(given, reader, on_problem, window_bytes=None, fields=fields, questions=questions, tools=tools)
+    )
 
 
 def iter_pools(
@@ -87,9 +102,11 @@ def iter_pools(
     on_record: OnRecord | None = None,
     fields: Mapping[str, str] | None = None,
     questions: Questions | None = None,
+    tools: Mapping[str, str] | None = None,
+    answer_field: str = "",
 ) -> Iterator[Pool]:
     """The same one by one, in constant memory as long as a question's rollouts stand near each other."""
-    source = _source(reader, on_problem, window_bytes, on_record, fields, questions)
+    source = _source(reader, on_problem, window_bytes, on_record, fields, questions, tools, answer_field)
     places, rows = _places_or_rows(given)
     return group(source.placed(places, rows), source.report, window_bytes)
 
@@ -114,10 +131,12 @@ def pools_of_records(
     on_problem: Report | None = None,
     name: str = "request",
     fields: Mapping[str, str] | None = None,
+    tools: Mapping[str, str] | None = None,
+    answer_field: str = "",
 ) -> list[Pool]:
     """Pools of records that are in memory already, such as the body of a request; ``name`` tells where they stood."""
     placed = (RecordAt(record, f"{name}:[{index}]", 0) for index, record in enumerate(records))
-    return list(pools_of_placed(placed, reader, on_problem, fields=fields))
+    return list(pools_of_placed(placed, reader, on_problem, fields=fields, tools=tools, answer_field=answer_field))
 
 
 def pools_of_placed(
@@ -126,9 +145,11 @@ def pools_of_placed(
     on_problem: Report | None = None,
     window_bytes: int | None = None,
     fields: Mapping[str, str] | None = None,
+    tools: Mapping[str, str] | None = None,
+    answer_field: str = "",
 ) -> Iterator[Pool]:
     """Pools of records that say where they stood; those of a file are read as that file would be."""
-    source = _source(reader, on_problem, window_bytes, None, fields)
+    source = _source(reader, on_problem, window_bytes, None, fields, None, tools, answer_field)
     files = (part for _, part in groupby(records, lambda item: item.source.rpartition(":")[0]))
     return group(chain.from_iterable(map(source.of_records, files)), source.report, window_bytes)
 
@@ -140,6 +161,8 @@ def _source(
     on_record: OnRecord | None,
     fields: Mapping[str, str] | None = None,
     questions: Questions | None = None,
+    tools: Mapping[str, str] | None = None,
+    answer_field: str = "",
 ) -> "_Source":
     mapped = FieldMap(fields or {})
     if isinstance(reader, str) and ASKED in reader:
@@ -147,13 +170,19 @@ def _source(
     if isinstance(reader, str) and BETWEEN in reader:
         reader, spelled = name_and_map(reader)
         mapped = FieldMap({**spelled.paths, **mapped.paths})
+    names = TOOL_NAMES
+    if isinstance(reader, str):
+        reader, spelled_tools, spelled_field = name_and_told(reader)
+        names, answer_field = names.told(spelled_tools), answer_field or spelled_field
+    if tools:
+        names = names.told(",".join(f"{name}={does}" for name, does in tools.items()))
     chosen = (None if reader == AUTO else reader_named(reader)) if isinstance(reader, str) else reader
     joiner = chosen or _JOINER
     # Asking whether it is a ``Joiner`` would cost a request more than reading it.
     joiners = (cast(Joiner, joiner),) if hasattr(joiner, "pieces") and hasattr(joiner, "join") else ()
     report, told = on_problem or _warn, on_record or (lambda _: None)
     table = None if questions is None else _table(questions, report)
-    return _Source(chosen, Joining(joiners, window_bytes), report, told, mapped, table)
+    return _Source(chosen, Joining(joiners, window_bytes), report, told, mapped, table, names, answer_field)
 
 
 def _table(questions: Questions, report: Report) -> "QuestionTable":
@@ -175,6 +204,10 @@ class _Source:
     """Where other names stand for ours."""
     table: "QuestionTable | None" = None
     """What was asked, where the user says so."""
+    names: ToolNames = TOOL_NAMES
+    """What tools do, with what the user says."""
+    answer_field: str = ""
+    """The field that is the answer, of answers that are objects."""
     seen: set[str] = field(default_factory=set)
     """Of our names, those that were met."""
     told: set[str] = field(default_factory=set)
@@ -270,7 +303,8 @@ class _Source:
         reader = self.reader
         assigned = assign_readers(records) if reader is None else ((reader, r) for r in taken_apart(records, reader))
         for chosen, item in assigned:
-            placed = parse_record(chosen, item, self.report, is_named=reader is not None)
+            with using(self.names), answering_with(self.answer_field):
+                placed = parse_record(chosen, item, self.report, is_named=reader is not None)
             self.on_record((placed.reading if placed is not None else "") or chosen.name)
             if placed is None:
                 continue

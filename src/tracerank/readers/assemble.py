@@ -4,7 +4,9 @@ Knows none of the spellings of the formats; which calls are research and what th
 ``calls/assembly.py``.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -15,7 +17,7 @@ from tracerank.pools.urls import canonical_url
 from tracerank.readers.base import Parsed, Record, reject
 from tracerank.readers.calls.assembly import rollout_of, unread
 from tracerank.readers.chat_turns import Turns
-from tracerank.readers.events import Asked, Called, Event, Returned, Said
+from tracerank.readers.events import Called, Event, Returned, Said
 from tracerank.readers.results import Result
 from tracerank.readers.sources.loose_json import decoded_value
 from tracerank.readers.sources.record_fields import (
@@ -29,12 +31,14 @@ from tracerank.readers.sources.record_fields import (
 from tracerank.readers.tools import (
     ToolCall,
     ToolNames,
+    as_answer,
     clean_name,
     is_underway,
+    names_in_use,
     parse_arguments,
     submitted_answer,
 )
-from tracerank.readers.values import plain_text, whole_number
+from tracerank.readers.values import plain_text
 
 FILE_SEARCH = "file_search"
 _MAX_SPANS = 20
@@ -104,42 +108,6 @@ class Assembly:
             self._say(event)
         elif not self._calls or self._turns.question is None:
             self._turns.ask(event.text)
-
-    def ask(self, text: str) -> None:
-        self.add(Asked(text))
-
-    def say(self, text: str, cited: Iterable[Result] = (), *, is_final: bool = True) -> None:
-        self.add(Said(text, tuple(cited), is_final))
-
-    def call(self, call: ToolCall, call_id: object = None) -> bool:
-        name = _id(call_id) or None
-        if (call.results is not None and call_id is None) or call.output is not None:
-            name = f"#{len(self._calls)}"
-        self.add(Called(call.name, call.arguments, name, kind=call.kind, results=call.results))
-        if call.output is not None:
-            self.add(Returned(call.output, name, is_error=call.is_error))
-        if submitted_answer(call) is not None:
-            return False
-        return call.kind not in (None, "other") or is_underway(call.name, call.arguments, self._names)
-
-    def returned(
-        self,
-        call_id: object,
-        output: object = None,
-        *,
-        is_error: bool = False,
-        artifact: object = None,
-        results: tuple[Result, ...] | None = None,
-    ) -> None:
-        self.add(Returned(output, _id(call_id) or None, "", is_error, artifact, results))
-
-    def knows(self, call_id: object) -> bool:
-        return _id(call_id) in self._index
-
-    @property
-    def has_answer(self) -> bool:
-        """Whether something was said, or handed in, since the last search."""
-        return self._final is not None
 
     def dialogue(self) -> Dialogue:
         """All that was said and done, each citation with the hosted call that showed its source."""
@@ -277,9 +245,13 @@ def parsed_dialogue(
         question = unasked_question(record)
     if sample_id is None:
         sample_id = sample_id_of(record)
+    used = names_in_use()
+    if used.own:
+        dialogue = replace(dialogue, calls=tuple(map(used.applied, dialogue.calls)))
     final = explicit_answer(record)
     if final is None:
         final = dialogue.final if dialogue.final and dialogue.final.strip() else final_text(record)
+    final = _part_of(final) if final is not None else None
     found = None if final is None or normalize_text(final).lower() in _NO_ANSWERS else extract_answer(final)
     rollout = rollout_of(
         dialogue.calls,
@@ -294,6 +266,27 @@ def parsed_dialogue(
     return Parsed(question, rollout, is_numbered=sample_id is not None, doubt=doubt)
 
 
+_answer_field: ContextVar[str] = ContextVar("answer field", default="")
+
+
+@contextmanager
+def answering_with(field: str) -> Iterator[None]:
+    """Records that are read inside answer with this field of an answer that is an object."""
+    token = _answer_field.set(field)
+    try:
+        yield
+    finally:
+        _answer_field.reset(token)
+
+
+def _part_of(answer: str) -> str:
+    """The field of a structured answer that the user wants; any other answer as it is."""
+    field = _answer_field.get()
+    value = decoded_value(answer.strip()) if field else None
+    found = value.get(field) if isinstance(value, Mapping) else None
+    return answer if found is None else as_answer(found)
+
+
 def asked_question(fields: Record, asked: str | None = None) -> Question | None:
     """The question of a record; a line of a batch that does not say what was asked goes by its own id."""
     name = plain_text(fields.get("custom_id"))
@@ -305,10 +298,19 @@ def asked_question(fields: Record, asked: str | None = None) -> Question | None:
 
 
 def stated_answer(value: object) -> str | None:
-    """The answer in the structured output of an agent, or in its plain text; None: nothing that could be one."""
-    if isinstance(value, Mapping):
-        value = next((value[name] for name in _ANSWER_FIELDS if plain_text(value.get(name)) is not None), None)
-    return plain_text(value)
+    """The answer in the structured output of an agent, or in its plain text; None: nothing that could be one.
+
+    An object that does not say which of its fields is the answer is the answer, as JSON.
+    """
+    if not isinstance(value, Mapping):
+        return plain_text(value)
+    if not _answer_field.get():
+        named = (plain_text(value[name]) for name in _ANSWER_FIELDS if name in value)
+        if (text := next((one for one in named if one is not None and one.strip()), None)) is not None:
+            return text
+        if len(value) == 1 and isinstance(only := next(iter(value.values())), str) and only.strip():
+            return only
+    return as_answer(value) if value else None
 
 
 def _with_citations(calls: list[ToolCall], cited: Mapping[str, Result]) -> list[ToolCall]:
@@ -350,9 +352,3 @@ def _add_cited(calls: list[ToolCall], rest: list[Result], is_file: bool) -> None
 def _key(result: Result) -> str:
     url = canonical_url(result.url)
     return f"url:{url}" if url is not None else f"doc:{result.doc_id}"
-
-
-def _id(value: object) -> str:
-    """An id as text; empty for a call without one, which the next return without one answers."""
-    number = whole_number(value)
-    return str(number) if number is not None else value if isinstance(value, str) else ""

@@ -22,7 +22,7 @@ from tracerank.readers.sources.record_fields import goes_by_bare_id
 WINDOW_BYTES = 64 * 2**20
 """A pool is closed when more bytes than this of other questions' records were read since it began."""
 
-LARGEST_SAMPLE = 2**53
+MAX_SAMPLE_ID = 2**53
 """Beyond, tables and browsers hold no whole number: such an id is none."""
 
 Report = Callable[[Problem], None]
@@ -48,7 +48,7 @@ class Placed(NamedTuple):
     reading: str = ""
     """The reader that made it, and how sure it is where it went by shape."""
     is_unasked: bool = False
-    """The log does not say what was asked, which has been told."""
+    """The log does not say what was asked, which has been reported."""
     record: Record = MappingProxyType({})
     """Of a rollout whose question is still to be named: it may name its run."""
     is_bare: bool = False
@@ -58,7 +58,7 @@ class Placed(NamedTuple):
 def parse_record(reader: Reader, item: RecordAt, report: Report, *, is_named: bool = False) -> Placed | None:
     """The record as a rollout; an unreadable one keeps its place in its pool, if that is known.
 
-    A reader that was not ``is_named`` by the user gives way where it finds nothing and shape tells more.
+    A reader that was not ``is_named`` by the user gives way where it finds nothing and the shape says more.
     """
     source = item.source
     if item.parsed is not None:
@@ -96,7 +96,7 @@ def _placed(parsed: Parsed, item: RecordAt, reading: str = "", *, is_loose: bool
 
 
 def _second_reading(reader: Reader, parsed: Parsed, item: RecordAt, *, is_named: bool) -> Parsed:
-    """The rollout, or the same record read by shape if that finds evidence; what nobody understands is noted."""
+    """The rollout, or the same record read by shape if that finds evidence; what is not understood is noted."""
     if reader.name not in _GIVING_WAY and reader.name not in _KNOWING:
         return parsed
     from tracerank.readers.formats.general import not_understood, parsed_reading, reading_of
@@ -183,7 +183,7 @@ class _Open:
     entries: list[_Entry] = field(default_factory=list)
     has_conflict: bool = False
     is_unasked: bool = True
-    """That it has no text has been told."""
+    """That it has no text has been reported."""
 
 
 _Variants = dict[str | None, _Open]
@@ -191,7 +191,7 @@ _Variants = dict[str | None, _Open]
 
 
 def _heard(text: str) -> str | None:
-    """A question's text as it is told from others; None: it has none."""
+    """A question's text in the form that is compared; None: it has none."""
     return normalize_text(text) if text else None
 
 
@@ -346,7 +346,7 @@ def _settle(pool: _Open, report: Report) -> Pool:
 def _numbered(pool: _Open, report: Report) -> Iterator[tuple[int, _Entry]]:
     """Every rollout with a sample id of its own: given ids first, then free ones in file order, then above all."""
     given = {entry.rollout.sample_id: entry for entry in pool.entries if entry.is_numbered}
-    if len(given) == len(pool.entries) and max(map(abs, given)) <= LARGEST_SAMPLE:
+    if len(given) == len(pool.entries) and max(map(abs, given)) <= MAX_SAMPLE_ID:
         yield from given.items()
         return
     given = {}
@@ -355,9 +355,9 @@ def _numbered(pool: _Open, report: Report) -> Iterator[tuple[int, _Entry]]:
     rivals: dict[Rollout, _Entry] = {}  # where an id is used twice, all that use it, as they are wherever they stood
     for entry in pool.entries:
         sample_id = entry.rollout.sample_id
-        if entry.is_numbered and abs(sample_id) > LARGEST_SAMPLE:
+        if entry.is_numbered and abs(sample_id) > MAX_SAMPLE_ID:
             report(Problem(entry.source, f"sample id {sample_id:.3g} is too large; the rollout gets a free one"))
-        if not entry.is_numbered or abs(sample_id) > LARGEST_SAMPLE:
+        if not entry.is_numbered or abs(sample_id) > MAX_SAMPLE_ID:
             unnumbered.append(entry)
             continue
         holder = given.setdefault(sample_id, entry)

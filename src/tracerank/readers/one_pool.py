@@ -1,6 +1,6 @@
 """The rollouts of one question that are in memory, in any readable form, to one pool: requests, and ``tr.decide``.
 
-A text is an answer. A record that nobody recognises but that has an answer is a rollout that did no search, whatever
+A text is an answer. A record that no reader recognises but that has an answer is a rollout that did no search, whatever
 the others are: here, unlike in a file, somebody says that each of them is a rollout.
 """
 
@@ -68,7 +68,7 @@ def _complete(record: dict[str, Any], index: int) -> Record:
     try:
         parsed = None if reader is None else reader.parse(record, f"{_NAME}:[{index}]")
     except MalformedRollout:
-        return record  # told by whoever reads it in the end
+        return record  # reported where it is read
     if parsed is None:
         return record
     plain = rollout_to_record(parsed.question, replace(parsed.rollout, agent=agent_of(record)))

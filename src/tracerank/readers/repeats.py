@@ -1,6 +1,6 @@
 """What was made of a long text, for the next time that it comes: rollouts of a question see the same pages and returns.
 
-A page of some thousand characters is told from others by its length and a few places in it, then compared as a whole,
+A page of some thousand characters is recognised by its length and a few parts of it, then compared as a whole,
 which takes a tenth of hashing it. Bounded in characters; of texts that look alike the last one is known.
 """
 
@@ -10,7 +10,7 @@ from typing import Generic, TypeVar
 S = TypeVar("S", str, bytes)
 T = TypeVar("T")
 
-_LONGEST = 1 << 16
+_MAX_LENGTH = 1 << 16
 """Of a text that is remembered: longer ones, which anybody may send, would leave no room for others."""
 _PLACE = 32
 
@@ -37,7 +37,7 @@ class Repeats(Generic[S, T]):
             return known[1]
         kept = text[start:] if start else text
         made = self._make(kept)
-        if size <= _LONGEST:
+        if size <= _MAX_LENGTH:
             if self._held > self._most:
                 self.forget()
             self._held += size

@@ -5,6 +5,7 @@ keys of its arguments: ``lookupDocs``, ``kb.query`` and ``ask-archive``. One tha
 never research, whatever else its name says. What a call returned is read in ``calls/returns.py``.
 """
 
+import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -14,6 +15,7 @@ from functools import lru_cache
 from typing import Any, Literal, NamedTuple
 
 from tracerank.answers.text_keys import trimmed
+from tracerank.errors import UsageError
 from tracerank.pools.urls import canonical_url
 from tracerank.readers import vocabulary as words
 from tracerank.readers.results import Result
@@ -22,6 +24,8 @@ from tracerank.readers.values import encodable, plain_text
 
 CallKind = Literal["search", "open", "find", "other"]
 _KINDS: tuple[CallKind, ...] = ("search", "open", "find", "other")
+_MAIN: Mapping[CallKind, str] = {"search": "query", "open": "url", "find": "pattern"}
+"""The argument that says what a call is about."""
 _MAX_NAME = 200
 _GLUED_JSON = re.compile(r"(?<=[a-z0-9])json\Z")
 _SEPARATORS = re.compile(r"[\s-]+")
@@ -43,8 +47,8 @@ class ToolNames:
     find: frozenset[str] = words.FIND_TOOLS
     other: frozenset[str] = words.OTHER_TOOLS
     """Never research, whatever the arguments are called."""
-    arguments: tuple[tuple[str, str], ...] = ()
-    """Clean names with the argument that is the query, the address or the pattern."""
+    own: tuple[tuple[str, CallKind, str], ...] = ()
+    """What the user says: clean names with their kind and the argument that is the query or the address, if named."""
 
     def extended(
         self, search: Iterable[str] = (), open: Iterable[str] = (), find: Iterable[str] = (), other: Iterable[str] = ()
@@ -53,6 +57,30 @@ class ToolNames:
         new = {"search": frozenset(search), "open": frozenset(open), "find": frozenset(find), "other": frozenset(other)}
         moved = frozenset[str]().union(*new.values())
         return replace(self, **{kind: (getattr(self, kind) - moved) | names for kind, names in new.items()})
+
+    def told(self, text: str) -> "ToolNames":
+        """The table with what the user says, as in ``lookup=search:for_what,lift=open``."""
+        rows: list[tuple[str, CallKind, str]] = []
+        for part in filter(None, map(str.strip, text.split(","))):
+            name, _, rest = part.partition("=")
+            spelled, _, argument = rest.partition(":")
+            kind = next((one for one in _KINDS if one == spelled.strip()), None)
+            if kind is None or not clean_name(name):
+                raise UsageError(
+                    f"--tools: {part!r}: expected NAME=search, open, find or other, as lookup=search:for_what"
+                )
+            rows.append((clean_name(name), kind, argument.strip()))
+        kinds = {kind: [name for name, its, _ in rows if its == kind] for kind in _KINDS}
+        return replace(self.extended(**kinds), own=(*self.own, *rows))
+
+    def applied(self, call: "ToolCall") -> "ToolCall":
+        """The call as the user says that it is to be read."""
+        clean = clean_name(call.name)
+        for name, kind, argument in self.own:
+            if name in (clean, clean.rpartition("__")[2], clean.rpartition(".")[2]):
+                given = {_MAIN[kind]: call.arguments[argument]} if argument in call.arguments and kind in _MAIN else {}
+                return replace(call, kind=kind, arguments={**call.arguments, **given})
+        return call
 
     def kind(self, name: object) -> CallKind | None:
         """What the tool of this name does, as logged or clean; None: the name is not in the table."""
@@ -230,9 +258,16 @@ def submitted_answer(call: ToolCall) -> str | None:
             text = next(iter(_listed(value)), None)
         if text is not None and text.strip():
             return encodable(trimmed(text))
-    # An output of one field under any name is the answer.
-    only = plain_text(next(iter(call.arguments.values()))) if len(call.arguments) == 1 else None
-    return encodable(trimmed(only)) if only is not None and only.strip() else None
+    # An output of one field under any name is the answer, and one of several is it as a whole.
+    given = list(call.arguments.values())
+    said = plain_text(given[0]) if len(given) == 1 else as_answer(call.arguments) if given else None
+    return encodable(trimmed(said)) if said is not None and said.strip() else None
+
+
+def as_answer(value: object) -> str:
+    """A structured answer as JSON, a text or a number as it is."""
+    text = plain_text(value)
+    return text if text is not None else json.dumps(value, ensure_ascii=False, default=str)
 
 
 def _hands_in(name: object, given: Mapping[str, Any]) -> bool:
@@ -306,6 +341,14 @@ def addresses_in(arguments: Mapping[str, Any]) -> tuple[str, ...]:
     """The arguments that are web addresses, whatever they are called."""
     given = (one for value in arguments.values() for one in (value if isinstance(value, list) else (value,)))
     return tuple(one for one in given if _is_address(one))
+
+
+def proposed(name: str, arguments: Mapping[str, Any]) -> str:
+    """How a user may say what a tool of an unknown name does: ``lookup=search:for_what``."""
+    kind = "open" if addresses_in(arguments) else "search"
+    asked = addresses_in(arguments)[0] if kind == "open" else asked_in(arguments)
+    key = next((key for key, value in arguments.items() if value == asked), None) if asked is not None else None
+    return f"{clean_name(name)}={kind}" + (f":{key}" if key and key not in _KNOWN_ARGUMENTS else "")
 
 
 def asked_in(arguments: Mapping[str, Any]) -> object:

@@ -1,8 +1,8 @@
 """Rollouts whose log does not say what was asked: grouped by what their session or file is called, or by a table.
 
-Nothing is grouped in silence: how it was done is told once, and what cannot be grouped is a problem that says what to
-do. A file with one run goes by its name. Several runs in one file are told apart only by names of their own, or by a
-table of questions that the user gives.
+Nothing is grouped in silence: how it was done is reported once, and what cannot be grouped is a problem that says what
+to do. A file with one run goes by its name. Several runs in one file are distinguished only by names of their own, or
+by a table of questions that the user gives.
 """
 
 import os
@@ -27,7 +27,7 @@ _HELP = (
 
 @dataclass(slots=True)
 class Unasked:
-    """Names rollouts, joins them with the user's table, and remembers what is to be told of it."""
+    """Names rollouts, joins them with the user's table, and remembers what is to be reported."""
 
     files: tuple[Found, ...]
     """What the user named."""

@@ -125,7 +125,7 @@ FIRST_KEYS = _words("prompt input inputs question task userprompt")
 LAST_KEYS = _words("output response finaloutput result")
 ENCODED_KEYS = _words("toolcalls toolcall functioncall messages events steps payload trajectory history")
 """Fields that tables keep as JSON."""
-STRUCTURED_KEYS = _listed("structuredresponse structuredoutput")
+STRUCTURED_KEYS = _listed("structuredresponse structuredoutput finaloutput")
 """Where a run keeps its answer as an object."""
 STATED_KEYS = ("answer", "final_answer", "finalAnswer", "exact_answer", "short_answer")
 """Its fields that are the answer."""

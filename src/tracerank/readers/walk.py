@@ -6,14 +6,15 @@ returned is never walked into, so that a page cannot call, answer or return in t
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Any
 
 from tracerank.readers import vocabulary as words
-from tracerank.readers.assemble import Dialogue, dialogue_of, stated_answer
+from tracerank.readers.assemble import dialogue_of, stated_answer
 from tracerank.readers.calls.text_calls import CALL_TAGS, spoken, tagged_returns, written_calls
 from tracerank.readers.events import Asked, Called, Event, Returned, Said
 from tracerank.readers.hosted import cited_in, grounded_call
+from tracerank.readers.reading import MAX_SHOWN, Reading
 from tracerank.readers.results import Result
 from tracerank.readers.shapes import (
     Fields,
@@ -35,12 +36,11 @@ from tracerank.readers.shapes import (
     unwrapped,
 )
 from tracerank.readers.sources.loose_json import decoded_value
-from tracerank.readers.tools import clean_name, names_in_use, parse_arguments
+from tracerank.readers.tools import parse_arguments
 from tracerank.readers.values import part_text, plain_text, said_of, text_of
 from tracerank.readers.vocabulary import plain_fields, plain_key
 
 _MAX_DEPTH = 14
-_MAX_SHOWN = 6
 _CALLING = re.compile(r"\s*Calling tools:\s*(?=\[)")
 _OBSERVED = re.compile(r"\s*+(?:Call id: (\S{1,200}+)\s*+)?+Observation:\s*+")
 _SURROUNDINGS = re.compile(r"\s*<(?:environment_context|user_instructions|system-reminder|permissions)\b")
@@ -49,57 +49,6 @@ _NEW_TASK = "New task:\n"
 """What smolagents writes before a question."""
 _COMPONENT = '{"__is_'
 """How LlamaIndex begins what it keeps as text inside a context."""
-_PROMPT = re.compile(
-    r"<(?:tools?|tool_call|answer|search|think|instructions)\b|\n[ \t]*(?:current task|task|user|question|query)[ \t]*:"
-    r"|\A\s*current task[ \t]*:",
-    re.IGNORECASE,
-)
-"""A question that holds the marks of a protocol, or a label behind which the question itself stands."""
-_MAX_QUESTION = 4000
-"""In characters; longer ones are prompts."""
-
-
-@dataclass(frozen=True, slots=True)
-class Reading:
-    """A transcript that was read by shape, and how sure that reading is."""
-
-    dialogue: Dialogue
-    names: Mapping[str, list[str]] = field(default_factory=dict)
-    """Tools by name, with the keys of their arguments."""
-    unsigned: int = 0
-    """Words of which nothing says who spoke them: the agent's, unless a question is missing."""
-
-    @property
-    def confidence(self) -> str:
-        """``high``: all returns have their calls by id and all words their speakers; else ``medium`` or ``low``."""
-        calls, pairing = len(self.dialogue.calls), self.dialogue.pairing
-        paired = pairing.by_id + pairing.by_order
-        if not calls or 2 * paired < calls or pairing.strays > paired or 3 * pairing.unreturned > calls:
-            return "low"
-        if all(names_in_use().kind(call.name) == "other" for call in self.dialogue.calls):
-            return "low"  # an agent that only runs code may search in it
-        asked = self.dialogue.asked or ""
-        if len(asked) > _MAX_QUESTION or _PROMPT.search(asked) is not None:
-            return "low"
-        return "high" if not (pairing.by_order or pairing.strays or self.unsigned) else "medium"
-
-    @property
-    def is_ended(self) -> bool:
-        """Whether the last call hands in an answer or says that all is done."""
-        calls = self.dialogue.calls
-        return bool(calls) and clean_name(calls[-1].name) in ("finish", "final_answer", "submit")
-
-    @property
-    def shown(self) -> str:
-        """The tools with their keys, in a few words."""
-        tools = [f"{name}({', '.join(keys)})" for name, keys in list(self.names.items())[:_MAX_SHOWN]]
-        return ", ".join(tools) + (", …" if len(self.names) > _MAX_SHOWN else "")
-
-    def is_plan(self, text: str) -> bool:
-        """Whether a text says nothing but what was said before further research, as some SDKs sum it up."""
-        for plan in sorted(self.dialogue.plans, key=len, reverse=True):
-            text = text.replace(plan, "")
-        return not text.strip()
 
 
 def read_anything(value: object) -> Reading:
@@ -283,7 +232,8 @@ class _Walk:
             ):
                 self.enter(inner, role, depth - 1)
         for key in words.STRUCTURED_KEYS:
-            if (stated := _stated(fields.get(key))) is not None:
+            if isinstance(given := fields.get(key), Mapping) and (stated := stated_answer(given)) is not None:
+                self._opens(None)
                 self._say(stated, "agent")
 
     def _words(self, fields: Fields, role: words.Role | None) -> bool:
@@ -327,7 +277,7 @@ class _Walk:
         arguments = parse_arguments(decoded_value(call.arguments))
         if arguments or call.name not in self.names:
             self.names.setdefault(call.name, [])
-            self.names[call.name] = self.names[call.name] or list(arguments)[:_MAX_SHOWN]
+            self.names[call.name] = self.names[call.name] or list(arguments)[:MAX_SHOWN]
         self._pieces.clear()  # words before a call
         self._flush()
         self._said = ""

@@ -139,7 +139,7 @@ async def _attempt(run: Callable[[int], Awaitable[T]], number: int, timeout: flo
         if task is None or task.cancelling():
             raise
         return Failure(error)  # of its own
-    except Exception as error:
+    except (Exception, SystemExit, KeyboardInterrupt) as error:  # the last two would end the event loop
         return Failure(AgentError(f"no result within {timeout:g} s") if limit.expired() else error)
 
 

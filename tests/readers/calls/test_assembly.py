@@ -222,7 +222,7 @@ def test_calls_that_brought_words_and_count_for_nothing_are_named() -> None:
     page = "A long text about it. " * 20
     found = ToolCall("search", {"query": "q"}, HITS)
     assert told(found, ToolCall("zorp", {"x": "words"}, page)) == (
-        "calls to zorp(x) are not taken for research, here and elsewhere"
+        "--tools zorp=search:x if these calls are research: zorp(x) are not taken for it, here and elsewhere"
     )
     assert told(found, ToolCall("zorp", {"x": "words"}, "Done."), ToolCall("python", {"code": "1"}, page)) == ""
 

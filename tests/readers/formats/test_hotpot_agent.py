@@ -2,14 +2,10 @@
 
 import json
 from pathlib import Path
-from random import Random
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from tests.readers.damage import survives
 from tracerank.pools.types import BROWSING
 from tracerank.readers import read_pools
 from tracerank.readers.base import UnreadableRollout
@@ -69,8 +65,3 @@ def test_an_item_without_queries_keeps_its_place() -> None:
     with pytest.raises(UnreadableRollout, match="queries_used"):
         READER.parse(item(queries_used="x"), "f:1")
     assert not READER.recognises({"prediction": "x"})
-
-
-@given(st.randoms(use_true_random=False))
-def test_damage_never_raises_anything_else(chance: Random) -> None:
-    survives(READER, item(), chance)

@@ -2,14 +2,10 @@
 
 import json
 from pathlib import Path
-from random import Random
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from tests.readers.damage import survives
 from tracerank.pools.types import Rollout
 from tracerank.readers import read_pools
 from tracerank.readers.formats.walked import LANGCHAIN
@@ -98,11 +94,6 @@ def test_words_that_merely_look_like_turns_are_none(text: str) -> None:
 
 def test_a_prompt_is_no_transcript() -> None:
     assert not READER.recognises({"prompt": LABELLED, "response": "Danube"})
-
-
-@given(cut=st.integers(0, 400), seed=st.integers(0, 10**6))
-def test_damaged_texts_are_read_or_refused(cut: int, seed: int) -> None:
-    survives(READER, {"question": "Which river?", "output": LABELLED[:cut]}, Random(seed))
 
 
 def test_many_labels_take_no_longer_than_many_lines() -> None:

@@ -2,14 +2,10 @@
 
 import json
 from pathlib import Path
-from random import Random
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from tests.readers.damage import survives
 from tracerank.pools.types import BROWSING
 from tracerank.readers import read_pools
 from tracerank.readers.base import Parsed, UnreadableRollout
@@ -147,11 +143,3 @@ def test_a_log_without_history_keeps_its_place() -> None:
         parse(log(main_agent_message_history=None))
     assert parse(log(FINAL, input="Who did?", task_id="7")).question.text == "Who did?"
     assert parse(log(FINAL, input=None, task_id="")).question.text == "Who?"
-
-
-@given(st.randoms(use_true_random=False))
-def test_damage_never_raises_anything_else(chance: Random) -> None:
-    session = {"system_prompt": "Browse.", "message_history": [user("find it"), *SEARCHED]}
-    both = says(xml("search_and_browse", subtask="x") + xml("google_search", q="b"))
-    row = log(*SEARCHED, both, user("{} {}"), FINAL, sub_agent_message_history_sessions={"a": session})
-    survives(READER, row, chance)

@@ -1,13 +1,9 @@
 """R1-Searcher transcripts."""
 
-from random import Random
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from tests.readers.damage import survives
 from tracerank.pools.types import WEBQA
 from tracerank.readers.base import Parsed, UnreadableRollout
 from tracerank.readers.formats.r1_searcher import R1SearcherReader
@@ -109,8 +105,3 @@ def test_a_record_without_text_keeps_its_place() -> None:
     with pytest.raises(UnreadableRollout, match="no transcript"):
         parse(record(gen_text_store=None))
     assert not READER.recognises({"question": "x"})
-
-
-@given(st.randoms(use_true_random=False))
-def test_damage_never_raises_anything_else(chance: Random) -> None:
-    survives(READER, record(turn(), turn("engine")), chance)

@@ -2,14 +2,10 @@
 
 import json
 from pathlib import Path
-from random import Random
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from tests.readers.damage import survives
 from tracerank.pools.types import BROWSING, WEBQA
 from tracerank.readers import read_pools
 from tracerank.readers.base import Parsed, UnreadableRollout
@@ -181,13 +177,6 @@ def test_other_text_is_not_taken_for_react() -> None:
     assert not READER.recognises({"messages": [{"role": "user", "content": NUMBERED}]})
     with pytest.raises(UnreadableRollout, match="no transcript"):
         READER.parse({"question": "q", "output": "x"}, "f:1")
-
-
-@given(
-    st.sampled_from([knowagent(), fireact(turn("a", "b"), finish("c"), pred="c")]), st.randoms(use_true_random=False)
-)
-def test_damage_never_raises_anything_else(row: dict[str, Any], chance: Random) -> None:
-    survives(READER, row, chance)
 
 
 def test_a_run_that_an_sdk_keeps_in_one_message_is_read_like_a_text(tmp_path: Path) -> None:

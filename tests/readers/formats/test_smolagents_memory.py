@@ -2,14 +2,10 @@
 
 import json
 from pathlib import Path
-from random import Random
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from tests.readers.damage import survives
 from tracerank.pools.types import BROWSING
 from tracerank.readers import read_pools
 from tracerank.readers.base import Parsed, UnreadableRollout
@@ -265,11 +261,3 @@ def test_a_real_run_that_reached_its_limit_has_the_answer_it_was_asked_for() -> 
     assert result["state"] == "max_steps_error"
     for row in (result, {"steps": memory}):
         assert (parse(row).rollout.answer, sizes(row)) == ("I guess Ada", [("ada", 2)])
-
-
-@given(
-    st.sampled_from([run(SEARCHED, SEARCHED), run(code('print(web_search("a"))', listing("a")))]),
-    st.randoms(use_true_random=False),
-)
-def test_damage_never_raises_anything_else(row: Row, chance: Random) -> None:
-    survives(READER, row, chance)

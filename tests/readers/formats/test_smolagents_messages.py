@@ -2,17 +2,12 @@
 
 import json
 from pathlib import Path
-from random import Random
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from tests.readers.damage import survives
 from tracerank.pools.types import Rollout
 from tracerank.readers import read_pools
-from tracerank.readers.formats.smolagents_memory import SmolagentsReader
 
 TASK = "Who wrote the first program?"
 ADA = "[1] Ada\nhttps://a.org/ada\nShe wrote it."
@@ -88,9 +83,3 @@ def test_code_is_read_for_its_calls_and_its_last_output(tmp_path: Path) -> None:
 def test_words_at_the_end_of_a_run_that_reached_its_limit_are_its_answer(tmp_path: Path) -> None:
     run = [*STARTED, calling(("web_search", {"query": "one"})), observed(ADA), said("assistant", "Ada, I think.")]
     assert read(tmp_path, run)[1].answer == "Ada, I think."
-
-
-@given(seed=st.integers(0, 10**6))
-def test_damaged_messages_are_read_or_refused(seed: int) -> None:
-    run = [*STARTED, calling(("web_search", {"query": "one"})), observed(ADA), *HANDED_IN]
-    survives(SmolagentsReader(), {"messages": run}, Random(seed))

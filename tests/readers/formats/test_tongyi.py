@@ -2,14 +2,10 @@
 
 import json
 import time
-from random import Random
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from tests.readers.damage import survives
 from tracerank.pools.types import BROWSING
 from tracerank.readers.base import Parsed, UnreadableRollout
 from tracerank.readers.calls.text_calls import tagged_returns, written_calls
@@ -193,8 +189,3 @@ def test_many_open_tags_cost_linear_time(tag: str) -> None:
 def test_a_record_without_messages_keeps_its_place() -> None:
     with pytest.raises(UnreadableRollout, match="no messages"):
         parse({"question": "q", "messages": 7})
-
-
-@given(st.randoms(use_true_random=False))
-def test_damage_never_raises_anything_else(chance: Random) -> None:
-    survives(READER, record(*SEARCHED, calls(("visit", {"url": A})), returns("page"), FINAL, prediction="x"), chance)

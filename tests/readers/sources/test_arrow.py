@@ -175,8 +175,21 @@ class Polars:
     def __iter__(self) -> Any:
         return iter((["Who?"], ["Ada"]))
 
+    def get_columns(self) -> Any:
+        return list(self)
+
     def iter_rows(self, *, named: bool) -> Any:
         assert named
+        return iter(FRAME_ROWS)
+
+
+class Daft:
+    """What a frame of Daft looks like, of which rows are objects; one of Ray has no ``collect``."""
+
+    def collect(self) -> "Daft":
+        return self
+
+    def iter_rows(self) -> Any:
         return iter(FRAME_ROWS)
 
 
@@ -187,7 +200,7 @@ def pandas_frame() -> Any:
 @pytest.mark.parametrize(
     "make",
     [
-        *(lambda: FRAME_ROWS, lambda: iter(FRAME_ROWS), pandas_frame, Polars, Dataset),
+        *(lambda: FRAME_ROWS, lambda: iter(FRAME_ROWS), pandas_frame, Polars, Daft, Dataset),
         *(lambda: pa.Table.from_pylist(FRAME_ROWS), lambda: pa.RecordBatch.from_pylist(FRAME_ROWS)),
     ],
 )

@@ -17,6 +17,7 @@ from tracerank.answers.meaning.aliases import named_alike
 from tracerank.answers.meaning.asking import read_asking
 from tracerank.answers.meaning.blocks import FEW, MOST_ANSWERS, grouped_in_blocks
 from tracerank.answers.meaning.comparing import Memory, conflict, linked
+from tracerank.answers.meaning.fields import grouped_by_fields, objects_in
 from tracerank.answers.meaning.pairs import PairWeights, pair_features, pair_weights
 from tracerank.answers.meaning.reading import AnswerReading, read_answer
 from tracerank.answers.readable import Readable
@@ -80,6 +81,8 @@ def group_by_meaning(
 
     ``memory`` is that of the question, for who groups its answers again and again; the groups are the same without.
     """
+    if (objects := objects_in(answers)) is not None:
+        return grouped_by_fields(objects, question, group_by_meaning)
     return grouped(answers, question, pair_weights(), evidence, memory)
 
 
@@ -147,8 +150,7 @@ def _few(
     needs_vetoes: bool = False,
 ) -> tuple[list[list[int]], frozenset[tuple[int, int]]]:
     """Groups of places, every pair compared that may count; and pairs that are never one, all if they are needed."""
-    is_brief = weights.parts_strangers and not needs_vetoes
-    features, vetoed = pair_features(readings, read_asking(question), memory, leaves_strangers=is_brief)
+    features, vetoed = pair_features(readings, read_asking(question), memory, None if needs_vetoes else weights)
     chances = {pair: weights.chance(row) for pair, row in features.items()}
     return linked(range(len(readings)), chances, weights.threshold, vetoed), vetoed
 

@@ -22,6 +22,7 @@ from tracerank.readers.tools import (
     is_never_research,
     kind_of_call,
     names_in_use,
+    proposed,
     queries_of,
     submitted_answer,
     targets_of,
@@ -30,8 +31,8 @@ from tracerank.readers.values import encodable
 
 URL_ONLY = "url_only"
 """Status of evidence whose source is known but whose text the tool did not show."""
-_MOST_SHOWN = 4
-_FEWEST_LETTERS = 200
+_MAX_SHOWN = 4
+_MIN_LETTERS = 200
 """Of a return that may be evidence."""
 
 
@@ -84,12 +85,11 @@ def kinds_of(calls: Sequence[ToolCall], names: ToolNames | None = None) -> tuple
 
 def unread(calls: Sequence[ToolCall], searches: Sequence[Search], names: ToolNames | None = None) -> str:
     """What to tell about calls that brought words back and count for nothing; empty: there are none."""
-    if not searches:
-        return ""  # which is told in other words
     pairs = zip(calls, kinds_of(calls, names), strict=True)
     left = {call.name: call for call, kind in pairs if kind == "other" and _is_unknown(call, names) and _brought(call)}
     if left:
-        return f"calls to {_shown(left)} are not taken for research, here and elsewhere"
+        told = ",".join(proposed(name, call.arguments) for name, call in list(left.items())[:_MAX_SHOWN])
+        return f"--tools {told} if these calls are research: {_shown(left)} are not taken for it, here and elsewhere"
     if all(search.evidence for search in searches):
         return ""
     pairs = zip(calls, kinds_of(calls, names), strict=True)
@@ -98,8 +98,8 @@ def unread(calls: Sequence[ToolCall], searches: Sequence[Search], names: ToolNam
 
 
 def _shown(calls: Mapping[str, ToolCall]) -> str:
-    shown = [f"{name}({', '.join(list(call.arguments)[:_MOST_SHOWN])})" for name, call in calls.items()]
-    return ", ".join(shown[:_MOST_SHOWN]) + (", …" if len(shown) > _MOST_SHOWN else "")
+    shown = [f"{name}({', '.join(list(call.arguments)[:_MAX_SHOWN])})" for name, call in calls.items()]
+    return ", ".join(shown[:_MAX_SHOWN]) + (", …" if len(shown) > _MAX_SHOWN else "")
 
 
 def _is_dark(call: ToolCall) -> bool:
@@ -107,7 +107,7 @@ def _is_dark(call: ToolCall) -> bool:
     if call.is_error or call.results is not None or call.artifact is not None:
         return False
     value = value_of(call.output)
-    if isinstance(value, str) or is_failure(value) or _words_in(value, 6) < _FEWEST_LETTERS:
+    if isinstance(value, str) or is_failure(value) or _words_in(value, 6) < _MIN_LETTERS:
         return False
     return not any(_search_blocks(call, ())) and not _page_results(call, ())
 
@@ -125,7 +125,7 @@ def _brought(call: ToolCall) -> bool:
     if submitted_answer(call) is not None or call.is_error:
         return False
     blocks = _search_blocks(call, ())
-    return sum(len(result.text) for block in blocks for result in block) >= _FEWEST_LETTERS
+    return sum(len(result.text) for block in blocks for result in block) >= _MIN_LETTERS
 
 
 def _is_unknown(call: ToolCall, names: ToolNames | None) -> bool:

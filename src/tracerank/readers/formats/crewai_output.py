@@ -14,10 +14,11 @@ from tracerank.readers.assemble import Dialogue, parsed_dialogue, stated_answer
 from tracerank.readers.base import Parsed, Record, reject
 from tracerank.readers.formats.general import not_understood
 from tracerank.readers.formats.react import is_react, read_text
+from tracerank.readers.reading import Reading
 from tracerank.readers.sources.record_fields import decoded, question_of, sample_id_of, unasked_question
 from tracerank.readers.tools import ToolCall
 from tracerank.readers.values import encodable, said_of
-from tracerank.readers.walk import Reading, read_anything
+from tracerank.readers.walk import read_anything
 
 _TASKS = "tasks_output"
 _HOLDERS = ("output", "outputs", "result", "crew_output", "response", "crew")

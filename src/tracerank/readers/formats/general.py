@@ -1,4 +1,4 @@
-"""Records of a format that nobody knows: calls, returns and words by their shape, read by ``calls/anything.py``.
+"""Records of a format that nobody knows: calls, returns and words by their shape, read by ``walk.py``.
 
 Asked last, and where another reader finds nothing in a record that holds calls. It never guesses in silence: a record
 whose question or answer cannot be told is a problem, and ``reading_of`` says how sure a reading is.
@@ -11,6 +11,7 @@ from tracerank.answers.exact import normalize_text
 from tracerank.pools.types import Question, Rollout
 from tracerank.readers.assemble import parsed_dialogue
 from tracerank.readers.base import GENERAL, Parsed, Record, reject
+from tracerank.readers.reading import Reading
 from tracerank.readers.shapes import is_result
 from tracerank.readers.sources.record_fields import (
     decoded,
@@ -24,7 +25,7 @@ from tracerank.readers.sources.record_fields import (
 from tracerank.readers.tools import names_in_use
 from tracerank.readers.values import plain_text
 from tracerank.readers.vocabulary import plain_fields
-from tracerank.readers.walk import Reading, holds_calls, read_anything
+from tracerank.readers.walk import holds_calls, read_anything
 
 _EVENTS = "events"
 """Under which the lines of a run are put together."""

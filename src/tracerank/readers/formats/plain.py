@@ -14,6 +14,7 @@ from tracerank.pools.types import BROWSING, Question, Rollout
 from tracerank.readers.assemble import Dialogue, parsed_dialogue
 from tracerank.readers.base import Parsed, Record, reject
 from tracerank.readers.chat_roles import read_chat
+from tracerank.readers.chat_turns import Turns
 from tracerank.readers.sources.field_map import proposed_map
 from tracerank.readers.sources.record_fields import (
     ANSWER_TEXTS,
@@ -104,7 +105,13 @@ def _asked(request: object) -> str | None:
         body = body if isinstance(body, Mapping) else {}
         messages = body.get("messages", body.get("input"))
         if isinstance(messages, list):
-            return read_chat(messages).asked
+            turns = Turns()
+            for message in messages:
+                if isinstance(message, Mapping) and message.get("role") == "user":
+                    turns.ask(text_of(message.get("content")))
+                else:
+                    turns.reply()
+            return turns.question
         return next(
             (text for name in ("prompt", "input", "query", "question") if (text := text_of(body.get(name)))), None
         )

@@ -21,12 +21,12 @@ from tracerank.readers.sources.loose_json import json_texts
 from tracerank.readers.sources.printed_objects import load_printed
 from tracerank.readers.sources.record_fields import decoded, question_of, sample_id_of
 from tracerank.readers.tools import (
-    TOOL_NAMES,
     CallKind,
     ToolCall,
     clean_name,
     kind_by_words,
     kind_of_call,
+    names_in_use,
     parse_arguments,
     queries_of,
     submitted_answer,
@@ -114,7 +114,7 @@ def _part(node: ast.expr, bindings: Bindings) -> str | None:
 
 def _named_calls(name: str, texts: tuple[str, ...]) -> list[ToolCall]:
     """The calls of a tool, one for each text that a loop goes through."""
-    kind = None if clean_name(name) in _BUILTINS else TOOL_NAMES.kind(name)
+    kind = None if clean_name(name) in _BUILTINS else names_in_use().kind(name)
     if kind is None and texts and clean_name(name) not in _BUILTINS:
         kind = kind_by_words(name, {"input": texts[0]})
     if kind is None or kind == "other":

@@ -29,7 +29,7 @@ _COLUMNS = (*_ITEMS, *_RUN_ITEMS, "intermediate_steps")
 """Fields that tables keep as JSON."""
 _NOT_AROUND = frozenset((*_REPLIES, *_STATES, "input", "inputs", "original_input", "content"))
 """Fields that are part of the transcript where they are no plain text."""
-_ASKED_IN = ("original_input", "inputs", "input", *_STATES)
+_ASKED_IN = ("original_input", "inputs", "input", "request", *_STATES)
 
 
 @dataclass(frozen=True, slots=True)

@@ -146,8 +146,8 @@ def _records(batch: Any) -> Iterator[dict[str, Any] | str]:
 
 
 def rows_in(given: Any) -> Iterator[Any]:
-    """The rows of a frame of pandas or polars, of an Arrow table, a Hugging Face dataset or a list of objects."""
-    if hasattr(given, "collect"):  # a lazy frame of polars
+    """The rows of a frame of pandas, polars, Daft or Ray, an Arrow table, a Hugging Face dataset, or a list."""
+    if hasattr(given, "collect"):  # a lazy frame of polars or Daft
         given = given.collect()
     rows: Iterable[Any] = given
     if isinstance(given, Mapping):
@@ -155,7 +155,7 @@ def rows_in(given: Any) -> Iterator[Any]:
         is_split = bool(given) and all(hasattr(part, "column_names") for part in given.values())
         rows = (row for part in given.values() for row in part) if is_split else [given]
     elif hasattr(given, "iter_rows"):
-        rows = given.iter_rows(named=True)
+        rows = given.iter_rows(named=True) if hasattr(given, "get_columns") else given.iter_rows()
     elif hasattr(given, "to_batches"):
         rows = (row for batch in given.to_batches(_ROWS) for row in batch.to_pylist())
     elif hasattr(given, "to_pylist"):

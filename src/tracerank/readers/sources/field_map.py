@@ -1,7 +1,7 @@
 """Fields under other names: ``question=prompt,answer=data.reply`` read into the names that the readers know.
 
-Also which map would fit a record that nobody recognises. Knows no transcript format; a field that a record does not
-have is left out there, and one that no record has is told.
+Also which map would fit a record that no reader recognises. Knows no transcript format; a field that a record
+does not have is left out there, and one that no record has is reported.
 """
 
 import os
@@ -20,10 +20,12 @@ BETWEEN = "?"
 """Parts the name of a reader and the map: ``auto?answer=reply``."""
 ASKED = " --questions "
 """Parts these two and the file of questions, so that one value says how something was read."""
+TOOLS, ANSWER_FIELD = " --tools ", " --answer-field "
+"""Part the name with its map from what the user says about tools and answers; before the file of questions."""
 _ANSWER, _EXPLICIT_ANSWER = "answer", "final_answer"
 # Formats of which 'answer' is the agent's own field.
 _OWN_ANSWER = ("searches", "steps")
-_DEEPEST = 3
+_MAX_DEPTH = 3
 _FIELD, _MAX_SEEN = "field ", 1000
 """Begins the name of a field among what was seen, which is kept for hints."""
 _MISSING = object()
@@ -104,8 +106,23 @@ def with_map(reader: str, fields: str) -> str:
 
 def name_and_map(reader: str) -> tuple[str, FieldMap]:
     """The name of a reader and the map that may follow it."""
-    name, between, fields = name_and_questions(reader)[0].partition(BETWEEN)
-    return name or _AUTO, FieldMap.of(fields) if between else FieldMap()
+    reader = name_and_questions(reader)[0]
+    start = min(at if at >= 0 else len(reader) for at in map(reader.find, (TOOLS, ANSWER_FIELD)))
+    name, between, fields = reader[:start].partition(BETWEEN)
+    return f"{name or _AUTO}{reader[start:]}", FieldMap.of(fields) if between else FieldMap()
+
+
+def with_told(reader: str, tools: str | None = None, answer_field: str | None = None) -> str:
+    """The name of a reader, with its map if it has one, together with what the user says about tools and answers."""
+    reader = reader if tools is None else f"{reader}{TOOLS}{tools}"
+    return reader if answer_field is None else f"{reader}{ANSWER_FIELD}{answer_field}"
+
+
+def name_and_told(reader: str) -> tuple[str, str, str]:
+    """The name of a reader, what the user says about tools, and the field of answers that are objects."""
+    reader, _, answer_field = reader.partition(ANSWER_FIELD)
+    name, _, tools = reader.partition(TOOLS)
+    return name, tools, answer_field
 
 
 def with_questions(reader: str, path: PathLike) -> str:
@@ -190,7 +207,7 @@ def _last(path: str) -> str:
     return path.rpartition(".")[2]
 
 
-def _leaves(record: Record, prefix: str, depth: int = _DEEPEST) -> Iterator[tuple[str, Any]]:
+def _leaves(record: Record, prefix: str, depth: int = _MAX_DEPTH) -> Iterator[tuple[str, Any]]:
     """The fields of a record, its own before those of objects inside."""
     inner: list[tuple[str, Mapping[str, Any]]] = []
     for name, value in record.items():

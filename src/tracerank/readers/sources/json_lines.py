@@ -33,7 +33,7 @@ PATIENCE = 1000
 """Unusable lines or records from the beginning of a file after which the whole file is refused."""
 
 MAX_LINE_BYTES = 2**28
-"""Of one line, unpacked; a longer one is dropped and told."""
+"""Of one line, unpacked; a longer one is dropped and reported."""
 MAX_VALUE_BYTES = 2**30
 """Of a file that is one JSON value, unpacked: all of it is held in memory."""
 MAX_RATIO = 200

@@ -13,9 +13,9 @@ import orjson
 NOT_JSON = object()
 """What ``load_json`` gives for a text that is no JSON; None would be the JSON ``null``."""
 
-LONGEST_LITERAL = 1_000_000
+MAX_LITERAL = 1_000_000
 """Characters; what Python printed beyond that is read as text."""
-_DEEPEST = 16
+_MAX_DEPTH = 16
 _SPACE = re.compile(r"\s*+")
 _BETWEEN_OBJECTS = re.compile(r"[\s,]*+")
 _STOP = re.compile(r"[\"'\\]")
@@ -42,7 +42,7 @@ def load_json(text: str) -> Any:
 
 def load_literal(text: str) -> Any:
     """The lists, objects and strings that a text is as Python prints them; NOT_JSON for anything else."""
-    if len(text) > LONGEST_LITERAL:
+    if len(text) > MAX_LITERAL:
         return NOT_JSON
     try:
         value = ast.literal_eval(text.strip())  # parses constants and runs nothing
@@ -136,7 +136,7 @@ class _Scan:
         start = self.text[self.at : self.at + 1]
         if start and start in "\"'":
             return self._string(start)
-        if start and start in "{[" and depth < _DEEPEST:
+        if start and start in "{[" and depth < _MAX_DEPTH:
             self.at += 1
             return self.pairs(depth + 1) if start == "{" else self._items(depth + 1)
         bare = _BARE.match(self.text, self.at)

@@ -93,7 +93,7 @@ _KNOWN = frozenset(
 
 
 def is_known_field(name: str) -> bool:
-    """Whether a field of this name is looked at, so that it tells a table from other text."""
+    """Whether a field of this name is looked at, so that it distinguishes a table from other text."""
     return name in _KNOWN or _COLUMN.fullmatch(name) is not None
 
 
@@ -152,7 +152,7 @@ def references_of(record: Record) -> tuple[str, ...]:
 
 
 def stated_references(record: Record) -> tuple[str, ...]:
-    """The accepted answers under a name that says so, which nobody gives to an agent's answer."""
+    """The accepted answers under a name that says so, which is not used for an agent's answer."""
     return _first_references(record, _STATED_REFERENCES)
 
 

@@ -60,7 +60,7 @@ def remote_files(name: str) -> list[str]:
 
 
 def remote_identity(name: str) -> dict[str, Any]:
-    """What tells whether a remote file is still the same: its size and the store's own mark of its content."""
+    """What shows whether a remote file is still the same: its size and the store's own mark of its content."""
     url = address(name)
     with told_of(url):
         files, path = store_of(url)

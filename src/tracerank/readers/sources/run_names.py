@@ -1,8 +1,8 @@
 """Names of files to questions: ``q0r1.jsonl``, ``q0/run-3.jsonl`` and ``run3/q0.jsonl`` are all runs of ``q0``.
 
 For logs that do not say what was asked; also the order of names. Looks at names only. A number that a word for a run
-stands before is that of the run, one behind a word for a question is the question's, and one alone is told by the other
-names, if at all.
+stands before is that of the run, one behind a word for a question is the question's, and one alone is explained by the
+other names, if at all.
 """
 
 import os
@@ -79,8 +79,8 @@ def run_names(files: Sequence[str], root: str) -> dict[str, RunName]:
     found = {file: _split(file, root) for file in files}
     is_shared = len({parts.stem for parts in found.values()}) == 1 and len(files) > 1
     names = {file: parts.question(root, is_shared=is_shared) for file, parts in found.items()}
-    told = {name for name in names.values() if name is not None}
-    if len(told) == 1 and len(files) > 1 and all(parts.is_vague for parts in found.values()):
+    distinct = {name for name in names.values() if name is not None}
+    if len(distinct) == 1 and len(files) > 1 and all(parts.is_vague for parts in found.values()):
         names = dict.fromkeys(names)  # numbered questions, or numbered runs of one?
     if len(files) == 1:
         names = {file: name or found[file].stem for file, name in names.items()}
@@ -143,7 +143,7 @@ def _split(file: str, root: str) -> _Parts:
 
 
 def _without_run(name: str) -> tuple[str, str]:
-    """A name without what tells runs apart, and what that was."""
+    """A name without what distinguishes runs, and what that was."""
     rest, kind = name[:200], ""
     for _ in range(_ROUNDS):
         if found := _RANDOM_BEHIND.fullmatch(rest):

@@ -23,8 +23,8 @@ JOURNALS = ("-wal", "-journal")
 BESIDE = (*JOURNALS, "-shm")
 """Endings of the files that SQLite keeps beside a store."""
 
-_LONGEST_VALUE = 1 << 28
-_MOST_TABLES = 1000
+_MAX_VALUE_BYTES = 1 << 28
+_MAX_TABLES = 1000
 _STEPS_AT_ONCE = 100_000
 _STEPS, _STEPS_A_BYTE = 20_000_000, 100
 """Of SQLite's machine: a sound file needs a few for each byte, a tree that runs in circles never ends."""
@@ -42,7 +42,7 @@ class Tables:
         self._name = name
         self._connection = connection
         found = self.rows("SELECT name, sql FROM sqlite_master WHERE type = 'table'")
-        plain = [str(table) for table, sql in found if isinstance(sql, str) and not _is_virtual(sql)][:_MOST_TABLES]
+        plain = [str(table) for table, sql in found if isinstance(sql, str) and not _is_virtual(sql)][:_MAX_TABLES]
         self.columns: Mapping[str, frozenset[str]] = {table: self._columns(table) for table in plain}
         """By table, in the order of their making."""
 
@@ -94,7 +94,7 @@ def opened(name: str) -> Iterator[Tables]:
 def _confine(connection: "Connection", size: int) -> None:
     import sqlite3
 
-    connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _LONGEST_VALUE)
+    connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _MAX_VALUE_BYTES)
     connection.text_factory = lambda raw: raw.decode("utf-8", "replace")
     for setting in ("trusted_schema = OFF", "query_only = ON", "mmap_size = 0", "cell_size_check = ON"):
         connection.execute(f"PRAGMA {setting}")

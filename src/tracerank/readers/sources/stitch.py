@@ -31,7 +31,7 @@ _TRACES = ("trace_id", "litellm_trace_id", "litellm_session_id", "session_id")
 
 _MISSING = object()
 
-_MOST_OPEN = 2000
+_MAX_OPEN = 2000
 """Runs that are held: the oldest of more is taken to have ended."""
 
 _EMPTY: tuple[object, ...] = (None, "", [], {})
@@ -133,7 +133,7 @@ def _sums_up(record: Record, events: list[RecordAt]) -> bool:
 
 
 def _asks_twice(items: list[RecordAt]) -> bool:
-    """Whether bare messages ask several questions: it cannot be told where a run ends."""
+    """Whether bare messages ask several questions: where a run ends is not known."""
     asked = [item.value.get("content") for item in items if item.value.get("role") == "user"]
     return len({text for text in asked if isinstance(text, str)}) > 1
 
@@ -202,8 +202,8 @@ def opened_call(record: Record) -> Record | None:
     messages, reply = _decoded(asked.get("messages")), _reply(record)
     if not isinstance(messages, list) or reply is None:
         return None
-    told = any(isinstance(one, Mapping) and (one.get("role") == "tool" or any(_call_ids(one))) for one in messages)
-    if not told and not any(_call_ids(reply)):
+    is_used = any(isinstance(one, Mapping) and (one.get("role") == "tool" or any(_call_ids(one))) for one in messages)
+    if not is_used and not any(_call_ids(reply)):
         return None
     rest = {name: value for name, value in record.items() if name not in (*_ASKING, *_REPLYING, "messages")}
     return {**rest, "messages": [*messages, reply]}
@@ -251,9 +251,9 @@ class _Chain:
 
     item: RecordAt
     state: str = ""
-    """What the model was told, as a text."""
+    """What the model was given, as a text."""
     turns: int = 0
-    """How many messages it was told."""
+    """How many messages it was given."""
 
 
 @dataclass(slots=True)
@@ -291,7 +291,7 @@ class ModelCalls:
             if self._state is not None and not goes_on(self._state.value, record):
                 yield self._state
             self._state = item
-        while len(self._open) > _MOST_OPEN:
+        while len(self._open) > _MAX_OPEN:
             yield self._open.pop(next(iter(self._open))).item
 
     def settled(self) -> Iterator[RecordAt]:
@@ -318,7 +318,7 @@ class ModelCalls:
         traces = [(trace, _first_words(messages)) for trace in _traces(item.value)]
         for trace in traces:
             run = self._by_trace.get(trace)
-            # A trace may hold several runs: one that begins anew is told fewer messages.
+            # A trace may hold several runs: one that begins anew is given fewer messages.
             if run in self._open and run is not None and self._open[run].turns < len(messages):
                 earlier.add(run)
         for run in earlier:
@@ -336,7 +336,7 @@ class ModelCalls:
         items = [one for one in item.value["output"] if isinstance(one, Mapping)]
         given = item.value.get("input")
         run = self._by_id.get(str(item.value.get("previous_response_id")))
-        if isinstance(given, list):  # it is told all that was said before
+        if isinstance(given, list):  # it is given all that was said before
             named = (str(one.get("call_id")) for one in given if isinstance(one, Mapping))
             for known in {self._by_id[name] for name in named if name in self._by_id}:
                 self._open.pop(known, None)
@@ -352,7 +352,7 @@ class ModelCalls:
         self._by_id.update(dict.fromkeys(names, self._unfinished))
 
     def _told_as_text(self, item: RecordAt) -> Iterator[RecordAt]:
-        """A call that tells the model in one text what has happened so far, as DSPy's do."""
+        """A call that gives the model in one text what has happened so far, as DSPy's do."""
         state = told_inputs(item.value)
         going = [run for run, chain in self._open.items() if chain.state and state.startswith(chain.state)]
         if going:

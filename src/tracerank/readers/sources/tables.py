@@ -15,8 +15,8 @@ from tracerank.readers.sources.record_fields import is_known_field
 
 _DELIMITERS = (",", "\t", ";", "|")
 _NAME = re.compile(r"[^\W\d][\w .()/-]{0,60}")
-_LARGEST_CELL = 2**31 - 1
-_MOST_OPEN_QUOTES = 100
+_MAX_CELL = 2**31 - 1
+_MAX_OPEN_QUOTES = 100
 """Rows whose quotes are never closed and behind which reading begins anew."""
 
 
@@ -101,9 +101,9 @@ class _Lines:
 
 def iter_rows(name: str, header: Header, number: int, lines: Iterator[bytes]) -> Iterator[Row]:
     """The rows below a header that stands on line ``number``, with a reason where one does not fit it."""
-    csv.field_size_limit(_LARGEST_CELL)
+    csv.field_size_limit(_MAX_CELL)
     at = number + 1
-    for _ in range(_MOST_OPEN_QUOTES):
+    for _ in range(_MAX_OPEN_QUOTES):
         source = _Lines(lines)
         rows = csv.reader(source, delimiter=header.delimiter)
         rest: list[str] = []

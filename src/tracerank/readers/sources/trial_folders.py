@@ -22,8 +22,8 @@ _STEPS = "steps"
 DECISIONS = "tracerank.jsonl"
 """What our own plug-in leaves in a job folder."""
 _OF_A_JOB = frozenset((RESULT, _SETTINGS, "lock.json", "job.log", DECISIONS))
-_LARGEST_RESULT = 1 << 26
-_MOST_PARTS = 1000
+_MAX_RESULT_BYTES = 1 << 26
+_MAX_PARTS = 1000
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,10 +94,10 @@ def trials_among(names: Iterable[str]) -> tuple[Trials, list[str]]:
 def _result(name: str) -> Mapping[str, Any] | None:
     try:
         with open(name, "rb") as file:
-            data = file.read(_LARGEST_RESULT + 1)
+            data = file.read(_MAX_RESULT_BYTES + 1)
     except OSError:
         return None
-    result = load_json(data.decode("utf-8", "replace")) if len(data) <= _LARGEST_RESULT else None
+    result = load_json(data.decode("utf-8", "replace")) if len(data) <= _MAX_RESULT_BYTES else None
     is_trial = isinstance(result, Mapping) and all(isinstance(result.get(k), str) for k in ("trial_name", "task_name"))
     return result if is_trial else None
 
@@ -146,7 +146,7 @@ def _continued(trajectory: Mapping[str, Any], folder: str) -> list[Any]:
     steps: list[Any] = list(trajectory["steps"]) if isinstance(trajectory.get("steps"), list) else []
     seen: set[str] = set()
     following = trajectory.get("continued_trajectory_ref")
-    while isinstance(following, str) and following not in seen and len(seen) < _MOST_PARTS:
+    while isinstance(following, str) and following not in seen and len(seen) < _MAX_PARTS:
         seen.add(following)
         # Only a file of the trial's own: the name was written by an agent.
         path = os.path.join(folder, os.path.basename(following))

@@ -234,7 +234,7 @@ def _opened(item: object, key: str) -> dict[str, Any] | None:
     if isinstance(item, list):
         whole = as_record(item)
         if whole is None and key in _SURE_POOLS and all(isinstance(one, Mapping) for one in item):
-            return {"events": item}  # calls of a model, states: whoever reads by shape knows what is said twice
+            return {"events": item}  # calls of a model, states: the walk knows what is said twice
         return None if whole is None else dict(whole)
     if not isinstance(item, Mapping):
         return None
@@ -249,7 +249,7 @@ def _opened(item: object, key: str) -> dict[str, Any] | None:
 
 
 def shared_of(about: Record) -> dict[str, Any] | None:
-    """What all rollouts have in common; None: nobody asked anything."""
+    """What all rollouts have in common; None: there is no question."""
     question = question_of(about)
     if question is None or not (question.text or any(name in about for name in _QUESTION_IDS)):
         return None
@@ -285,7 +285,7 @@ def with_question(shared: Mapping[str, Any], rollout: Mapping[str, Any]) -> dict
         if not (_holds_words(own) and answer in shared.get("references", ())):
             own["final_answer"] = answer
     if isinstance(own.get("response"), str) and own.keys() <= {"response", "sample_id"}:
-        # A bare text: tags in it are read by whoever knows them, else it is what the agent said.
+        # A bare text: tags in it are read by the reader that knows them, else it is what the agent said.
         asked = {"role": "user", "content": shared["question"]}
         own["messages"] = [asked, {"role": "assistant", "content": own["response"]}]
     by = {} if (agent := agent_of(own)) is None else {"agent": agent}
@@ -304,7 +304,7 @@ _BESIDE = frozenset(
 _ITS_OWN = frozenset(("answer", "output", "response", "text", "prompt", "completion", "trajectory", "messages", "id"))
 """Fields that a dump may have as well, and means otherwise."""
 
-_SHORTEST = 40
+_MIN_LENGTH = 40
 """Of a text that may be a dump."""
 
 
@@ -331,7 +331,7 @@ def dump_in(record: Record) -> Dump | None:
 
 
 def unwrapped(record: Record, dump: Dump) -> dict[str, Any] | None:
-    """The dump as a record with what is said about its question around it; None: nobody asks anything."""
+    """The dump as a record with what is said about its question around it; None: there is no question."""
     about = _about(record)
     if about is None:
         return None
@@ -353,7 +353,7 @@ def _is_kept(name: str) -> bool:
 
 
 def _about(record: Record) -> dict[str, Any] | None:
-    """What is said about the question, by the record or by an object in it; None: nobody asks anything."""
+    """What is said about the question, by the record or by an object in it; None: there is no question."""
     for holder in (record, *(inner for name in _ABOUT if isinstance(inner := record.get(name), Mapping))):
         shared = shared_of(holder)
         if shared is not None and shared["question"]:
@@ -365,7 +365,7 @@ def _about(record: Record) -> dict[str, Any] | None:
 
 def _dump(value: object) -> Dump | None:
     """What a value holds that is more than words and numbers."""
-    is_text = isinstance(value, str) and len(value) > _SHORTEST and value[0] in "[{"
+    is_text = isinstance(value, str) and len(value) > _MIN_LENGTH and value[0] in "[{"
     if isinstance(value, str) and is_text:
         value = load_json(value)
     if isinstance(value, list):
