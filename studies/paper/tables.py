@@ -44,10 +44,9 @@ def gain(values: Right, over: Right) -> tuple[float, float, float]:
 
 
 def write(name: str, head: str, rows: Iterable[Sequence[object]]) -> None:
+    found = [head.split(", "), *rows]  # before the file is opened: rows may take a while
     with open(RESULTS / f"paper_{name}.csv", "w", encoding="utf-8", newline="") as file:
-        table = csv.writer(file, lineterminator="\n")
-        table.writerow(head.split(", "))
-        table.writerows(rows)
+        csv.writer(file, lineterminator="\n").writerows(found)
 
 
 Found = dict[tuple[str, int], Right]

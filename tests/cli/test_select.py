@@ -93,7 +93,6 @@ def test_options_reach_the_method(run: Run, tmp_path: Path) -> None:
     ("options", "words"),
     [
         (("--method", "tarot"), "'tarot'"),
-        (("--method", "trace"), "trace"),
         (("--method", "missing/folder"), "missing/folder"),
         (("--method", "solagg"), "--chat URL#MODEL"),
         (("--escalate", "oracle"), "--escalate oracle needs --below P"),

@@ -30,7 +30,7 @@ SECONDS = 5.0
 """Of CPU time that a record may take."""
 SHORT, LONG = 25, 700
 """Mutated records of each sample: 700 of 29 samples are 20,300."""
-SPANS = Path(__file__).parent / "telemetry" / "spans"
+SPANS = Path(__file__).parent / "spans" / "spans"
 RUN = (turn("I look.", ("c1", "search", {"query": "q"})), Back("c1", "found"), turn("Exact Answer: Paris"))
 LINES: dict[str, Any] = {
     **SAMPLES,
