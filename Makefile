@@ -47,7 +47,7 @@ test-all: setup browser  ## run every test, also those on real data
 
 # What the base installation promises: no torch and no other library of an extra.
 BASE_TESTS := tests/test_base.py tests/test_extras.py tests/answers tests/endpoints tests/pools tests/readers \
-  tests/votes tests/evidence tests/evaluation \
+  tests/votes tests/evidence tests/evaluation tests/reports \
   $(patsubst %,tests/cli/test_%.py,app convert evaluate inspect report select terminal) tests/test_methods.py
 
 $(BASE_STAMP): pyproject.toml constraints.txt

@@ -16,8 +16,6 @@ from tracerank.errors import UsageError
 from tracerank.methods import MethodOptions, load_method, load_selector
 from tracerank.reports.deciding import ByLength, has_long_answers, is_long
 from tracerank.runs.atomic import whole_file
-from tracerank.serving.wire import SelectRequest, select_reply
-from tracerank.serving.wire import pool_of as request_pool
 from tracerank.votes.base import decide_stream
 from tracerank.votes.explanation import explain_stream
 
@@ -112,6 +110,10 @@ def test_a_session_and_best_of_choose_reports() -> None:
 
 
 def test_the_service_returns_the_table() -> None:
+    pytest.importorskip("pydantic")
+    from tracerank.serving.wire import SelectRequest, select_reply
+    from tracerank.serving.wire import pool_of as request_pool
+
     pool, problems = request_pool(SelectRequest(question=PROMPT, rollouts=REPORTS))
     reply = select_reply(pool, problems, load_method("evidence").decide(pool))
     assert reply.claims is not None

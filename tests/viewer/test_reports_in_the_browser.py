@@ -42,6 +42,15 @@ def test_data_of_a_long_answer_has_no_agreement_and_no_vote() -> None:
     assert short["report"] is None
 
 
+def test_claims_are_shown_whatever_chose_the_report() -> None:
+    by_meaning = load_method("majority", MethodOptions(equality="meaning"))
+    [data] = voted([eight()], by_meaning)
+    assert data["confidence"]["value"] is None
+    assert data["report"]["sample"] == data["selected"]["sample"]
+    assert data["report"]["claims"]
+    assert not data["report"]["is_richest"]
+
+
 def test_offsets_count_as_javascript_does() -> None:
     text = "The bridge \U0001f309 was opened in 1949 by the mayor of Vessen. It cost 4 million crowns in the end."
     [data] = reports(pool_of(rollout(text), rollout("Another bridge was built in Harn by the province.")))

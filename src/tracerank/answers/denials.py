@@ -144,6 +144,8 @@ class Rules:
 @remembering(4096, 600)  # a text is looked at as a whole, by sentences and by clauses, which are often the same
 def plain_words(text: str) -> str:
     """A folded text as " word word": in full for shortened forms, without case, punctuation and idle words."""
+    if "_" in text and " " not in text:
+        text = text.replace("_", " ")  # NOT_FOUND
     if _MAY_BE_SHORT.search(text):
         for pattern, full in _SHORTENED:
             text = pattern.sub(full, text)

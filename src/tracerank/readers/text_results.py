@@ -33,6 +33,8 @@ _NUMBER = re.compile(
     r"[ \t]*+(?:[#\[][ \t]*+)?(?P<named>\d{1,3})\b[\])>]?:?(?:\*\*|__)?)[:.) \t-]{0,8}",
     re.I,
 )
+_BEFORE_PLAIN = "0123456789 \t>_-"
+"""With which a line may begin that has a plain number; most lines are passed over so."""
 _LINK = re.compile(r"(?:\*\*)?\[[^\n]{1,300}\]\(")
 _TITLE_LINE = re.compile(r"[ \t*_#-]{0,8}title[*_ \t]{0,4}:", re.I)
 _RULE = re.compile(r"\n[ \t]*(?:-{3,}|={3,}|\*{3,}|_{3,}|[─━—]{3,})[ \t]*\n")
@@ -59,6 +61,8 @@ Part = str | Mapping[str, str]
 
 def laid_out(text: str, is_announced: bool = False) -> tuple[Result, ...]:
     """The results under the marks of a text, a heading over which may announce them; empty: it has no marks."""
+    if "\n" not in text and "://" not in text and "<" not in text:
+        return ()  # one line holds one text
     bodies = tuple(_bodies(text, is_announced))
     for layouts in (_LAYOUTS, _WEAK_LAYOUTS):
         for (body, where), layout in product(bodies, layouts):
@@ -203,14 +207,16 @@ def _numbered(text: str) -> list[str]:
     starts: list[tuple[int, int]] = []
     kind: object = None
     at = first = 0
+    is_plain = False
     while at <= len(text):
-        found = _NUMBER.match(text, at)
+        found = _NUMBER.match(text, at) if not is_plain or text[at : at + 1] in _BEFORE_PLAIN else None
         if found is not None and found.lastgroup is not None:
             written = found.lastgroup, found["prefix"], _LINK.match(text, found.end()) is not None
             number = int(found[found.lastgroup].lstrip("#"))
             if (number in (0, 1)) if not starts else (written == kind and number == first + len(starts)):
                 first, kind = (first, kind) if starts else (number, written)
                 starts.append((at, found.end()))
+                is_plain = written[:2] == ("plain", "")
         if not starts:
             return []  # the first line is no mark
         end = text.find("\n", at)

@@ -1,7 +1,7 @@
 """Several reports on one prompt, compared: which to return, and for each of its claims what the others say."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from tracerank.errors import UsageError
@@ -153,14 +153,17 @@ def _claim_record(claim: Claim) -> dict[str, Any]:
     }
 
 
-def compare_reports(prompt: str, reports: Sequence[str | Rollout | None] | Pool) -> Comparison:
+def compare_reports(
+    prompt: str, reports: Sequence[str | Rollout | None] | Pool, *, chosen: int | None = None
+) -> Comparison:
     """Choose among reports on one prompt, and say of every claim where else it stands and which values differ.
 
-    A claim that stands in one report only is not thereby false, and runs of one model share errors.
+    ``chosen`` is the index of a report that was chosen already. A claim that stands in one report only is not thereby
+    false, and runs of one model share errors.
     """
     rollouts = _rollouts(reports)
     read = [read_report("" if rollout.problem else rollout.answer or "") for rollout in rollouts]
-    choice = choose(prompt, read)
+    choice = choose(prompt, read) if chosen is None else replace(choose(prompt, read), index=chosen, flaw=None)
     support = PoolSupport(prompt, read)
     claims: list[Claim] = []
     has_evidence = any(rollout.has_evidence for rollout in rollouts)

@@ -16,7 +16,8 @@ from tracerank.evidence.gaps import gaps
 from tracerank.pools.correctness import is_judged
 from tracerank.pools.pool import Pool
 from tracerank.pools.types import RETENTION_RULES, Evidence, Rollout
-from tracerank.reports.comparison import Comparison
+from tracerank.reports.comparison import Comparison, compare_reports
+from tracerank.reports.deciding import has_long_answers, is_long
 from tracerank.viewer.report_data import report_data
 from tracerank.votes.base import Decision, Method
 from tracerank.votes.explanation import ATTENTION, ExplainedEvidence, ExplainedRollout, Explanation, explain
@@ -63,7 +64,7 @@ def question_data(
     """
     pool = labelled(pool)
     decision = explanation.decision
-    report = report_data(decision.claims) if isinstance(decision.claims, Comparison) else None
+    report = _report(pool, decision)
     # Votes count equal answers, and no two reports are equal.
     voted = decision if report else (vote or MajorityVote()).decide(pool)
     groups = _groups(pool, explanation)
@@ -94,6 +95,16 @@ def question_data(
         "texts": list(shared.texts),
         "documents": shared.urls,
     }
+
+
+def _report(pool: Pool, decision: Decision) -> dict[str, Any] | None:
+    """The claims of a long answer, whatever chose it; None: the answers are short."""
+    compared = decision.claims
+    if compared is None and has_long_answers(pool):
+        samples = [rollout.sample_id for rollout in pool.rollouts]
+        if decision.sample_id in samples:
+            compared = compare_reports(pool.question.text, pool, chosen=samples.index(decision.sample_id))
+    return report_data(compared, decision.claims is not None) if isinstance(compared, Comparison) else None
 
 
 def _missing(pool: Pool, decision: Decision, confidence: float | None) -> dict[str, Any] | None:
@@ -139,7 +150,7 @@ def _cut(text: str | None) -> str | None:
 def _choice(pool: Pool, decision: Decision, group: int) -> dict[str, Any]:
     return {
         "answer": decision.answer,
-        "core": None if decision.claims else _core(pool.question.text, decision.answer),
+        "core": _core(pool.question.text, decision.answer),
         "sample": decision.sample_id,
         "group": group,
         "right": judge(pool, decision, Labelling().answer).correct if is_judged(pool) else None,
@@ -148,8 +159,8 @@ def _choice(pool: Pool, decision: Decision, group: int) -> dict[str, Any]:
 
 
 def _core(question: str, answer: str | None) -> str | None:
-    """What a long answer comes down to; None: it is brief, or has no core."""
-    if answer is None or (len(answer.split()) <= BRIEF and "\n" not in answer):
+    """What a long answer comes down to; None: it is brief, a report, or has no core."""
+    if answer is None or (len(answer.split()) <= BRIEF and "\n" not in answer) or is_long(answer):
         return None
     return answer_core(question, answer).text.strip() or None
 
@@ -206,7 +217,7 @@ def _rollout(
         "sample": rollout.sample_id,
         "agent": rollout.agent and _cut(rollout.agent),
         "answer": rollout.answer,
-        "core": None if decision.claims else _core(pool.question.text, rollout.answer),
+        "core": _core(pool.question.text, rollout.answer),
         "group": group,
         "score": shown.score,
         "label": rollout.label,

@@ -10,14 +10,18 @@ from typing import Any
 from tracerank.reports.comparison import Claim, Comparison, Elsewhere
 
 
-def report_data(comparison: Comparison) -> dict[str, Any] | None:
-    """What the page shows beside the texts of the rollouts; None: there is no report."""
+def report_data(comparison: Comparison, is_richest: bool) -> dict[str, Any] | None:
+    """What the page shows beside the texts of the rollouts; None: there is no report.
+
+    ``is_richest``: it was chosen as the richest, not by another method.
+    """
     if comparison.chosen is None:
         return None
     samples = [report.sample_id for report in comparison.reports]
     place = _places(comparison.text)
     return {
         "sample": samples[comparison.chosen],
+        "is_richest": is_richest,
         "runs": comparison.runs,
         "words": comparison.reports[comparison.chosen].words,
         "claims": [_claim(claim, samples, place) for claim in comparison.of(comparison.chosen)],

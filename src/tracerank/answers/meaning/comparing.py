@@ -9,7 +9,7 @@ from itertools import combinations
 from tracerank.answers.meaning.asking import DATE, NUMBER, Asking
 from tracerank.answers.meaning.contradiction import agree, contradict
 from tracerank.answers.meaning.measures import measures_agree
-from tracerank.answers.meaning.reading import AnswerReading
+from tracerank.answers.meaning.reading import LONGEST_PLACED, AnswerReading
 from tracerank.answers.meaning.values import agreeing_values, is_value, likeness
 from tracerank.answers.meaning.words import CHANGING, PARENTS, RANKS, STOP, keys
 
@@ -19,8 +19,6 @@ _TELLING = 0.9
 """Weight of a word that would tell answers apart."""
 _MOST_ALIKE = 256
 """Words of a pool that may share a beginning or an ending and still be compared; what more share tells nothing."""
-LONGEST_PLACED = 18
-"""Words; in a longer answer the regions of a sentence need not be the answer's."""
 
 
 Words = tuple[str, ...]
@@ -33,7 +31,7 @@ class Memory:
     Who groups a set of answers that grows keeps one, so that an answer more is compared, not all of them again.
     """
 
-    __slots__ = ("asserted", "asserts", "cores", "details", "pairs", "strangers")
+    __slots__ = ("asserted", "asserts", "cores", "details", "pairs")
 
     def __init__(self) -> None:
         self.cores: dict[tuple[Words, Words], float] = {}
@@ -46,8 +44,6 @@ class Memory:
         """How strongly a text asserts what another, bare one says."""
         self.details: dict[tuple[str, str], bool] = {}
         """Whether one of two bare texts tells more than the other."""
-        self.strangers: dict[tuple[str, str], bool] = {}
-        """Whether two names share little."""
 
 
 class Lexicon:
@@ -206,6 +202,8 @@ def initials(words: Words) -> str:
 
 def asserted(core: Words, reading: AnswerReading, lexicon: Lexicon) -> float:
     """How strongly an answer asserts a core: the best clause that holds it."""
+    if lexicon.reach(core).isdisjoint(reading.said):
+        return 0.0
     known = lexicon.memory.asserted.get((core, reading.text))
     if known is None:
         known = lexicon.memory.asserted[core, reading.text] = _asserted(core, reading, lexicon)
@@ -214,8 +212,6 @@ def asserted(core: Words, reading: AnswerReading, lexicon: Lexicon) -> float:
 
 def _asserted(core: Words, reading: AnswerReading, lexicon: Lexicon) -> float:
     best = 0.0
-    if lexicon.reach(core).isdisjoint(reading.said):
-        return best
     for clause in reading.clauses:
         if clause.strength > best:
             share = held_share(core, clause.words, lexicon)
@@ -275,14 +271,18 @@ def pair_likeness(a: AnswerReading, b: AnswerReading, lexicon: Lexicon) -> float
 
 
 def _pair_likeness(a: AnswerReading, b: AnswerReading, lexicon: Lexicon) -> float:
-    if conflict(a, b, lexicon.asking, may_add=lexicon.may_add):
-        return 0.0
+    like = _likeness(a, b, lexicon)
+    return 0.0 if like and conflict(a, b, lexicon.asking, may_add=lexicon.may_add) else like
+
+
+def _likeness(a: AnswerReading, b: AnswerReading, lexicon: Lexicon) -> float:
+    """The likeness of two answers that are not in conflict."""
     if a.polarity and a.polarity == b.polarity:
         return 1.0
     if a.option >= 0 and a.option == b.option:
         return 0.7 + 0.3 * min(1.0, a.option_margin, b.option_margin)
     if (a.measure and b.measure) or agree(a, b, lexicon.asking):
-        return 1.0  # no conflict: measures agree
+        return 1.0  # measures that are not in conflict agree
     return max(
         (
             core_likeness(x.words, y.words, lexicon) * min(x.strength, y.strength) ** 0.25

@@ -11,8 +11,7 @@ from tracerank.answers.lazy_patterns import lazy_pattern
 from tracerank.answers.meaning.asking import DATE, NUMBER, OTHER, POLAR, Asking
 from tracerank.answers.meaning.reading import AnswerReading
 from tracerank.answers.meaning.relations import Relation
-from tracerank.answers.meaning.spans import Span, without_note
-from tracerank.answers.meaning.statements import Name, Statement, numerals, read_statement
+from tracerank.answers.meaning.statements import Name, Statement, numerals
 from tracerank.answers.meaning.values import likeness
 from tracerank.answers.meaning.words import GENERIC, NICKNAMES, RANKS, REGIONS, STOP
 from tracerank.answers.value_scan import FILLING
@@ -20,12 +19,7 @@ from tracerank.answers.values import DATE as DATED
 from tracerank.answers.values import NUMBER as NUMBERED
 from tracerank.answers.values import ORDINAL, SCORE, TIME, VERSION, Value, relation
 
-_SHORT = 18
-"""Words of a sentence whose values are what it answers with."""
-_MAX_LIST = 160
-"""Characters from the first to the last of several things in bold."""
 _ALIKE = 0.8
-_TELLING = 0.9
 _TRADES = frozenset(words("occupation profession job career professions occupations trade nationality genre genres"))
 _SEQUELS = frozenset(
     words(
@@ -50,30 +44,12 @@ _IDENTIFIED = frozenset(
     )
 )
 _VERSIONS = frozenset(words("version release build"))
-_MORE_LINES = lazy_pattern(r"(?:[ \t]{0,4}\n\s{0,4}[-*•]?\s?[^\s:]+(?: [^\s:]+){0,5}){1,12}\s*\Z")
-"""What may follow a labelled answer of several lines."""
 _PUNCTUATION = re.compile(r"[^a-z0-9]+")
-_WIDE_RANGE = lazy_pattern(r"\b[0-9]{2,4}s\b")
-
-
-def statement_of(reading: AnswerReading, asking: Asking) -> Statement:
-    """The parts of an answer that another may contradict."""
-    start, end = reading.sentence
-    is_short = reading.is_bare or reading.length <= _SHORT
-    if reading.is_bare:
-        start, end = without_note(reading.text, Span(0, len(reading.text)))
-    elif reading.is_marked and len(reading.cores) > 1:  # several things in bold may be a list
-        first, last = reading.cores[0].span.start, reading.cores[-1].span.end
-        start, end = (first, last) if 0 < last - first < _MAX_LIST else (start, end)
-    if reading.is_marked and (more := _MORE_LINES.match(reading.text, end)):
-        end = more.end()
-    focus = reading.text[start:end]
-    return read_statement(focus, reading.text, asking, is_short, reading.is_bare)
 
 
 def contradict(a: AnswerReading, b: AnswerReading, asking: Asking, *, may_add: bool = False) -> bool:
     """Whether two answers exclude each other; ``may_add``: the first may list more than the second."""
-    one, other = statement_of(a, asking), statement_of(b, asking)
+    one, other = a.statement, b.statement
     if one.text == other.text:
         return False
     if asking.kind != POLAR and (_rejects(one, b, other, asking) or _rejects(other, a, one, asking)):
@@ -98,7 +74,7 @@ def contradict(a: AnswerReading, b: AnswerReading, asking: Asking, *, may_add: b
 
 def agree(a: AnswerReading, b: AnswerReading, asking: Asking) -> bool:
     """Whether both state the same value, list or identifier; of answers that do not contradict each other."""
-    one, other = statement_of(a, asking), statement_of(b, asking)
+    one, other = a.statement, b.statement
     if one.identifier and _plain(one.identifier) == _plain(other.identifier):
         return not _IDENTIFIED.isdisjoint(asking.words)
     if one.items and other.items:
@@ -110,9 +86,9 @@ def agree(a: AnswerReading, b: AnswerReading, asking: Asking) -> bool:
     return _values_agree(one, other, asking)
 
 
-def shared_parts(reading: AnswerReading, asking: Asking) -> Iterator[str]:
+def shared_parts(reading: AnswerReading) -> Iterator[str]:
     """What answers that agree have in common, as keys to find them by."""
-    said = statement_of(reading, asking)
+    said = reading.statement
     if said.identifier:
         yield f"@{_plain(said.identifier)}"
     if said.relation:
@@ -163,7 +139,7 @@ def _rejects(one: Statement, other: AnswerReading, stated: Statement, asking: As
     """Whether the first rejects what the other, a short answer, comes down to."""
     if not one.rejected or not other.cores or asking.options:
         return False
-    if not (other.is_bare or other.is_marked or other.length <= _SHORT):
+    if not (other.is_marked or stated.is_short):
         return False
     core = [word for word in other.cores[0].words if asking.weight(word) >= 0.45 and word not in STOP]
     core = [word for word in core if word not in asking.words] or core
@@ -355,8 +331,10 @@ def _given_agree(a: str, b: str) -> bool:
 
 def _wordings_differ(one: Statement, other: Statement, asking: Asking) -> bool:
     """Two bare answers: a sequel, another preposition, a wider kind."""
-    first, second = (tuple(_WORDS.findall(said.text.lower())) for said in (one, other))
-    own_first, own_second = set(first) - set(second), set(second) - set(first)
+    first, second = one.words, other.words
+    own_first, own_second = set(first).difference(second), set(second).difference(first)
+    if len(own_first) == len(set(first)):
+        return False
     if any(_OPPOSITES.get(word) in own_second for word in own_first):
         return True
     if _placed_otherwise(one, other, own_second) or _placed_otherwise(other, one, own_first):
@@ -390,7 +368,7 @@ def _placed_otherwise(one: Statement, other: Statement, own: set[str]) -> bool:
     if not comma or not own or "," in tail + other.text or one.items or other.items:
         return False
     named, placed = set(_WORDS.findall(head)), set(_WORDS.findall(tail))
-    said = set(_WORDS.findall(other.text.lower()))
+    said = set(other.words)
     if len(named) < 2 or not named <= said or not placed.isdisjoint(said) or len(placed) > 3:
         return False
     return not any(word in GENERIC or word in STOP or word in REGIONS or word.isdigit() for word in own | placed)

@@ -150,8 +150,7 @@ def _few(
     needs_vetoes: bool = False,
 ) -> tuple[list[list[int]], frozenset[tuple[int, int]]]:
     """Groups of places, every pair compared that may count; and pairs that are never one, all if they are needed."""
-    is_brief = weights.parts_strangers and not needs_vetoes
-    features, vetoed = pair_features(readings, read_asking(question), memory, leaves_strangers=is_brief)
+    features, vetoed = pair_features(readings, read_asking(question), memory, None if needs_vetoes else weights)
     chances = {pair: weights.chance(row) for pair, row in features.items()}
     return linked(range(len(readings)), chances, weights.threshold, vetoed), vetoed
 

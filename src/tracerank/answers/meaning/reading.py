@@ -29,6 +29,7 @@ from tracerank.answers.meaning.spans import (
     stressed,
     trimmed,
 )
+from tracerank.answers.meaning.statements import NOTHING_STATED, Statement, read_statement
 from tracerank.answers.meaning.values import is_value, tokens
 from tracerank.answers.meaning.words import STOP
 from tracerank.answers.scripts import unspaced_core
@@ -41,6 +42,10 @@ _BARE_WORDS = 8
 """Words of an answer that is nothing but the answer."""
 _SHORT_WORDS = 14
 _MOST_CORES = 6
+_MAX_LIST = 160
+"""Characters from the first to the last of several things in bold."""
+LONGEST_PLACED = 18
+"""Words of a sentence whose values and regions are what it answers with."""
 _SHORT_TEXT = 600
 """Characters of an answer of which thousands may be remembered."""
 _CONCLUDES = lazy_pattern(
@@ -128,6 +133,8 @@ class AnswerReading(NamedTuple):
     """States and countries in the sentence that answers."""
     core_span: Span
     """Where what answers stands: of a sentence, what is new in it; without any core, the sentence that answers."""
+    statement: Statement = NOTHING_STATED
+    """The parts that another answer may contradict."""
 
 
 def read_answer(text: str, question: str) -> AnswerReading:
@@ -139,8 +146,15 @@ def read_answer(text: str, question: str) -> AnswerReading:
 def _read(text: str, question: str) -> AnswerReading:
     asking = read_asking(question)
     if not text.isascii() and (told := unspaced_core(text)):
-        return _read_unspaced(text, asking, Span(*told))
-    return _read_name(text, asking) or _read_text(text, asking)
+        found = _read_unspaced(text, asking, Span(*told))
+    else:
+        found = _read_name(text, asking) or _read_text(text, asking)
+    span = found.sentence
+    if found.is_marked and len(found.cores) > 1:  # several things in bold may be a list
+        first, last = found.cores[0].span.start, found.cores[-1].span.end
+        span = Span(first, last) if 0 < last - first < _MAX_LIST else span
+    is_short = found.is_bare or found.length <= LONGEST_PLACED
+    return found._replace(statement=read_statement(text, span, asking, is_short, found.is_bare))
 
 
 # A pool is grouped more than once, and rollouts repeat each other; of long answers fewer can be kept.

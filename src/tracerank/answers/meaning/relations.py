@@ -49,7 +49,7 @@ class Relation(NamedTuple):
 
 def read_relation(text: str) -> Relation | None:
     """The first two names of a text with the verb or comparison between them, the doer first."""
-    if compared := _COMPARED.search(text):
+    if " than " in text and (compared := _COMPARED.search(text)):
         return _relation(compared, ["is", *compared["verb"].lower().split()])
     for found in _TRIPLE.finditer(text):
         if made := _relation(found, found["verb"].split()):

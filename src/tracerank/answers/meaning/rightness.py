@@ -13,8 +13,8 @@ from tracerank.answers.english import AUXILIARIES
 from tracerank.answers.exact import exact_match
 from tracerank.answers.meaning.anchors import asserts
 from tracerank.answers.meaning.asking import read_asking
-from tracerank.answers.meaning.comparing import LONGEST_PLACED, pair_likeness, read_lexicon
-from tracerank.answers.meaning.reading import AnswerReading, read_answer
+from tracerank.answers.meaning.comparing import pair_likeness, read_lexicon
+from tracerank.answers.meaning.reading import LONGEST_PLACED, AnswerReading, read_answer
 from tracerank.answers.text_keys import comparable
 from tracerank.answers.value_scan import values_in
 from tracerank.answers.values import relation

@@ -17,13 +17,16 @@ _ABBREVIATION = lazy_pattern(
     r"\b(?:Mr|Mrs|Ms|Dr|St|Sr|Jr|vs|No|Prof|Bros|Inc|Ltd|Co|Sgt|Gen|Capt|Lt|Col|Rev|Hon|[A-Z]|ca|c|b|d|Sept|Aug|Jan|Feb|Mar|Apr"
     r"|Oct|Nov|Dec|U\.S|U\.K|a\.k\.a)\.\Z"
 )
+_LEADS = r"(?:the )?(?:exact |final |short )?(?:answer|conclusion|summary|verdict|result|tl;?dr|bottom line)"
+"""Headings of what answers: never the answer itself."""
 _LABEL = lazy_pattern(
     r"(?:^|(?<=[\s*.(]))[*_#>\s]{0,6}(?:exact answer|final answer|short answer|answer|in short|so"
     r"|thus|result|conclusion|verdict"
-    r"|answer is)\s{0,3}\**\s{0,3}[:：]\s{0,3}\**\s{0,3}|\s{0,3}(?:→|=>|⇒)\s{0,3}(?=[^→⇒\n=]*\Z)",
+    r"|summary|tl;?dr|bottom line|answer is)\s{0,3}\**\s{0,3}[:：]\s{0,3}\**\s{0,3}"
+    rf"|^[*_#>\s]{{0,6}}{_LEADS}(?:\.?[*_]{{2,3}}|\s?[–—-]\s|\.\s)\s{{0,3}}|\s{0, 3}(?:→|=>|⇒)\s{0, 3}(?=[^→⇒\n=]*\Z)",
     re.I | re.M,
 )
-_MAY_LABEL = lazy_pattern(r"[:：→⇒<]|=>|\\boxed")
+_MAY_LABEL = lazy_pattern(r"[:：→⇒<]|=>|\\boxed|\b(?:answer|conclusion|summary|verdict|result|dr|line)\b", re.I)
 _WRAPPED = lazy_pattern(
     r"\\boxed\s?\{(?:\\(?:text|mathrm|textbf|mathbf)\s?\{)?(?P<boxed>[^{}\n]{1,160})\}"
     r"|<(?:final_)?answer>\s{0,3}(?P<tagged>[^<>]{1,160}?)\s{0,3}</(?:final_)?answer>"
@@ -36,7 +39,7 @@ _NOTE = lazy_pattern(r"[\s*_;,(|-]{0,6}\bconfidence(?: level| score)?[ *_]{0,4}[
 _BOLD = lazy_pattern(r"\*\*([^*]{1,200})\*\*|(?<!_)__([^_]{1,200})__(?!_)")
 _LONGEST_MARK = 12
 _LIST_MARK = lazy_pattern(r"\s*(?:[-*•]|\d+[.)])\s*\Z")
-_HEADING = lazy_pattern(r"(?:explanation|reasoning|note|source|confidence|evidence)s?\W*\Z", re.I)
+_HEADING = lazy_pattern(rf"(?:(?:explanation|reasoning|note|source|confidence|evidence)s?|{_LEADS})\W*\Z", re.I)
 _ASIDE = lazy_pattern(r"\([^()]*\)|\[[^\[\]]*\]")
 _CONJUNCTIONS = (
     "which|who|whose|where|while|whereas|although|though|but|not|with|followed|succeeded|so|as|after|before|since|when"
@@ -138,7 +141,8 @@ def labelled(text: str, within: Span) -> Span | None:
         end = text.find("\n", start, within.end)
         span = without_note(text, Span(start, within.end if end < 0 else end))
         if 0 < span.end - span.start < _LONGEST_LABELLED:
-            best = span
+            bolds = stressed(text, span) if ". " in text[span.start : span.end] else ()
+            best = bolds[-1] if bolds else span
     return best
 
 

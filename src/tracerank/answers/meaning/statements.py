@@ -5,13 +5,13 @@ Reads a short text or the sentence that answers, by punctuation and closed lists
 
 import re
 from collections.abc import Iterator
-from functools import lru_cache
 from typing import NamedTuple
 
 from tracerank.answers.english import HONORIFICS, TITLES, VERBS, words
 from tracerank.answers.lazy_patterns import lazy_pattern
 from tracerank.answers.meaning.asking import DATE, NUMBER, Asking
 from tracerank.answers.meaning.relations import Relation, read_relation
+from tracerank.answers.meaning.spans import Span, without_note
 from tracerank.answers.meaning.values import tokens
 from tracerank.answers.meaning.words import STOP
 from tracerank.answers.text_keys import fold
@@ -66,11 +66,14 @@ _OF_KIN = lazy_pattern(
     rf"\b(?P<of>{_KIN}|capital) of\s(?:the )?(?:[a-z]+ )?{_CAPITAL}(?:(?: and| of)? {_CAPITAL}){{0,5}}"
     rf"|\b(?:{_CAPITAL}\s){{0,3}}{_CAPITAL}['’]s\s(?:\w+\s)?(?P<kin>{_KIN})\b"
 )
-_MAY_REJECT = lazy_pattern(
-    rf"\b(?:not|never|no longer|rather|instead|opposed|unlike|contrary|neither|wrongly|though|although|while"
-    rf"|whereas|despite|but|however|yet|than|later|then|subsequently|afterwards|claim|{_KIN}|capital)\b|n't|;|\(",
-    re.I,
-)
+_CUES = frozenset(
+    words(
+        "not never longer rather instead opposed unlike contrary neither wrongly though although while whereas despite "
+        "but however yet than later then subsequently afterwards claim capital some many most several other"
+    )
+).union(_KIN.split("|"))
+"""Words of which a text must have one to reject anything."""
+_PLAIN_WORD = re.compile(r"[a-z-]+")
 _LIVES = (
     ("born birth birthplace birthday", r"grew up|raised|moved to|lived in|died|buried|studied|educated|worked"),
     ("died death die dead buried", r"born|grew up|raised|lived in|studied|educated|worked"),
@@ -118,6 +121,13 @@ _LINES = lazy_pattern(r"(?<![^\S\n])[^\S\n]*+\n[\s*•-]*+")
 _VAGUE = frozenset(words("several some others other many his her their fellow various more etc"))
 MAX_ITEM_WORDS = 6
 
+_MORE_LINES = lazy_pattern(r"(?:[ \t]{0,4}\n\s{0,4}[-*•]?\s?[^\s:]+(?: [^\s:]+){0,5}){1,12}\s*\Z")
+"""What may follow a labelled answer of several lines."""
+_ENDS = 3
+"""Characters around what answers that hold no value."""
+_WORDS = re.compile(r"[^\W_]+(?:'[^\W_]+)?")
+_NAMES_ONLY = re.compile(r"[A-Z][a-z]+(?: [A-Z][a-z]+){0,4}")
+
 _SUFFIXES = {
     "jr": "younger", "junior": "younger", "younger": "younger", "fils": "younger", "son": "younger",
     "sr": "elder", "senior": "elder", "elder": "elder", "père": "elder", "pere": "elder",
@@ -148,7 +158,9 @@ class Statement(NamedTuple):
     text: str
     """What answers: the whole of a short answer, else its sentence, without a lead such as "Answer:"."""
     said: frozenset[str]
-    """The words of what answers."""
+    """The words of what answers, and its values."""
+    words: tuple[str, ...]
+    """The same as they stand, in order."""
     values: tuple[Value, ...]
     all_values: tuple[Value, ...]
     """With those of the sentences around it."""
@@ -168,15 +180,24 @@ class Statement(NamedTuple):
     is_bare: bool
 
 
+NOTHING_STATED = Statement(
+    "", frozenset(), (), (), (), frozenset(), frozenset(), (), False, None, None, "", False, False
+)
+
+
 def without_lead(text: str) -> str:
     """The text without "**Answer.**", "Final answer -" and the like before it."""
     found = _LEAD.match(text)
     return text[found.end() :] if found and found.end() < len(text) else text
 
 
-@lru_cache(maxsize=8192)
-def read_statement(focus: str, body: str, asking: Asking, is_short: bool, is_bare: bool) -> Statement:
-    """The parts of an answer, of whose ``body`` the ``focus`` is what answers."""
+def read_statement(body: str, span: Span, asking: Asking, is_short: bool, is_bare: bool) -> Statement:
+    """The parts of an answer, of which the span is what answers."""
+    focus = body[slice(*(without_note(body, Span(0, len(body))) if is_bare else span))]
+    if is_bare and _NAMES_ONLY.fullmatch(focus):
+        return _named(focus, asking)
+    if not is_bare and (more := _MORE_LINES.match(body, span.end)):
+        focus = body[span.start : more.end()]
     text = without_lead(fold(focus).strip()).strip(" *_\"'`.")
     said = frozenset(tokens(text))
     rejected, asserted = _mentions(fold(body[:MAX_BODY]), asking)
@@ -185,8 +206,9 @@ def read_statement(focus: str, body: str, asking: Asking, is_short: bool, is_bar
     return Statement(
         text=text,
         said=said,
+        words=tuple(_WORDS.findall(text.lower())),
         values=(values := _new_values(text, asking)),
-        all_values=values if len(body) == len(focus) else values_in(body),
+        all_values=values if len(body) <= len(text) + _ENDS else values_in(body),
         asserted=asserted,
         rejected=rejected,
         items=items,
@@ -196,6 +218,21 @@ def read_statement(focus: str, body: str, asking: Asking, is_short: bool, is_bar
         identifier=_identifier(text, asking),
         is_short=is_short,
         is_bare=is_bare,
+    )
+
+
+def _named(text: str, asking: Asking) -> Statement:
+    """A few capitalised words: a name and nothing else."""
+    values = values_in(text)
+    return NOTHING_STATED._replace(
+        text=text,
+        said=frozenset(tokens(text)),
+        words=tuple(text.lower().split()),
+        values=values,
+        all_values=values,
+        name=read_name(text),
+        is_short=True,
+        is_bare=True,
     )
 
 
@@ -209,7 +246,8 @@ def _new_values(text: str, asking: Asking) -> tuple[Value, ...]:
 
 def _mentions(text: str, asking: Asking) -> tuple[frozenset[str], frozenset[str]]:
     """The telling words of mentions that are rejected and nowhere asserted, and those of all others."""
-    if not _MAY_REJECT.search(text) and not (asking.words & _ASKS_OF_LIFE):
+    may_reject = "n't" in text or "(" in text or not _CUES.isdisjoint(_PLAIN_WORD.findall(text.lower()))
+    if not may_reject and asking.words.isdisjoint(_ASKS_OF_LIFE):
         return frozenset(), frozenset()
     spans = [found.span() for pattern in _REJECTED for found in pattern.finditer(text)]
     if asking.words.isdisjoint(_LATER):

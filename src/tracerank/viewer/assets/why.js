@@ -17,7 +17,7 @@ function whyPanel(data) {
     panel.append(element("p", { class: "empty" }, words));
     return panel;
   }
-  panel.append(data.report ? richnessSentence(data, selected) : verdictSentence(data, selected));
+  panel.append(data.report && data.report.is_richest ? richnessSentence(data, selected) : verdictSentence(data, selected));
   if (data.reasons.length > 0) panel.append(reasonsList(data.reasons));
   panel.append(element("p", { class: "lead" }, evidenceSentence(data, selected)), strongestList(data, selected, STRONGEST));
   if (data.runnerUp) panel.append(comparison(data, selected, data.runnerUp));
