@@ -76,7 +76,7 @@ def test_the_options_reach_the_service(run: Run, visited: Any) -> None:
 
 def test_what_cannot_be_served_is_refused_before_anything_listens(run: Run, visited: Any, tmp_path: Path) -> None:
     runs = visited(lambda url: None)
-    assert error_of(run("serve", "--method", "trace"))
+    assert error_of(run("serve", "--method", "verifier"))
     assert "none" in error_of(run("serve", "--method", tmp_path / "none"))
     assert "not a host" in error_of(run("serve", "--method", "majority", "--allow-host", "http://x"))
     assert error_of(run("serve", "--upstream", "localhost#small"))

@@ -121,7 +121,7 @@ class Inspection:
         seen = [evidence for search in rollout.searches for evidence in search.evidence]
         self.evidence += len(seen)
         self.addresses_only += sum(evidence.status == URL_ONLY for evidence in seen)
-        self.read_whole += sum(_is_whole(search) for search in rollout.searches)
+        self.read_whole += sum(is_read_whole(search) for search in rollout.searches)
         self.with_evidence += bool(seen)
         self.confidences += rollout.confidence is not None
         if rollout.answer:
@@ -177,7 +177,7 @@ def _warnings(found: Inspection) -> list[tuple[bool, str]]:
     ]
 
 
-def _is_whole(search: Search) -> bool:
+def is_read_whole(search: Search) -> bool:
     """Whether a search brought back one text that names neither a title nor a source."""
     shown = [evidence for evidence in search.evidence if evidence.tool == "search"]
     return len(shown) == 1 and shown[0].title is None and shown[0].document is None

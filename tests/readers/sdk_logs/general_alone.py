@@ -16,6 +16,7 @@ from tracerank.errors import MalformedRollout
 from tracerank.readers.base import Parsed
 from tracerank.readers.detect import READERS
 from tracerank.readers.formats.general import GeneralReader, not_understood, reading_of
+from tracerank.readers.inspection import is_read_whole
 
 _PARTS = ("question", "answer", "queries", "evidence")
 
@@ -47,6 +48,8 @@ def compared(name: str) -> Compared:
     own = _seen(READERS[name].parse(record, name))
     differing = tuple(part for part, mine, its in zip(_PARTS, _seen(found), own, strict=True) if mine != its)
     told = not_understood(found.rollout, reading) or ("low confidence" if reading.confidence == "low" else "")
+    if any(map(is_read_whole, found.rollout.searches)):
+        told = told or "read as one text"  # inspect counts these
     return Compared(differing, told)
 
 
