@@ -145,7 +145,7 @@ UNUSABLE = [
 
 
 @pytest.mark.parametrize(("content", "words"), UNUSABLE)
-@pytest.mark.parametrize("command", [("select", "--method", "majority"), ("evaluate",), ("lab", "stats"), ("convert",)])
+@pytest.mark.parametrize("command", [("select", "--method", "majority"), ("evaluate",), ("inspect",), ("convert",)])
 def test_an_unusable_file_ends_with_one_line(
     run: Run, tmp_path: Path, command: tuple[str, ...], content: bytes | None, words: str
 ) -> None:
@@ -280,21 +280,21 @@ def test_at_most_ten_problems_are_shown(
 
 def test_a_file_takes_all_problems_and_never_replaces_an_input(run: Run, world: Path, tmp_path: Path) -> None:
     listed = tmp_path / "problems.jsonl"
-    result = run("lab", "stats", damaged(world, tmp_path, 13), "--problems", listed)
+    result = run("evaluate", "--method", "majority", damaged(world, tmp_path, 13), "--problems", listed)
     assert f"and 3 more; all are in {listed}" in result.stderr
     found = json_lines(listed.read_text())
     assert (len(found), list(found[0])) == (13, ["source", "reason"])
     assert found[0]["source"].endswith("pools.jsonl:73")
-    assert run("lab", "stats", world, "--problems", listed).exit_code == 0
+    assert run("evaluate", "--method", "majority", world, "--problems", listed).exit_code == 0
     assert listed.read_text() == ""
     before = world.read_bytes()
-    assert "reads or writes" in error_of(run("lab", "stats", world, "--problems", world))
+    assert "reads or writes" in error_of(run("evaluate", "--method", "majority", world, "--problems", world))
     assert world.read_bytes() == before
 
 
 # Fields under other names, and files of questions.
 
-READING: list[tuple[str, ...]] = [("select",), ("lab", "stats"), ("inspect",), ("evaluate", "--method", "majority")]
+READING: list[tuple[str, ...]] = [("select",), ("inspect",), ("evaluate", "--method", "majority")]
 
 
 @pytest.mark.parametrize("command", READING)
