@@ -70,3 +70,11 @@ def test_records_of_a_format_with_numbers_of_its_own_keep_their_places() -> None
     sample = SAMPLES["inspect"]
     decision = tr.decide(QUESTION, rollouts=[{**sample, "epoch": 5}, "Rome", {**sample, "epoch": 2}])
     assert (decision.answer, decision.sample_id, decision.dropped) == ("Ada", 0, {})
+
+
+def test_a_decision_without_an_answer_says_why() -> None:
+    assert tr.decide("Capital of France?", []).note == "no answers were given"
+    failed = tr.decide("Capital of France?", [None, ""])
+    assert failed.answer is None
+    assert "no rollout has a usable answer" in (failed.note or "")
+    assert set(failed.dropped) == {0, 1}

@@ -28,7 +28,7 @@ def test_a_public_name_is_found_at_its_place(name: str) -> None:
 def test_a_name_that_is_not_there_is_an_ordinary_error() -> None:
     with pytest.raises(AttributeError, match="has no attribute 'nothing'"):
         _ = tracerank.nothing  # type: ignore[attr-defined]
-    assert set(tracerank.__all__) <= set(dir(tracerank))
+    assert dir(tracerank) == sorted([*tracerank.__all__, "__version__"])
 
 
 def test_importing_the_package_imports_none_of_its_modules() -> None:

@@ -40,4 +40,4 @@ def __getattr__(name: str) -> object:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_homes()})
+    return [*sorted(_homes()), "__version__"]

@@ -15,7 +15,7 @@ from tracerank.pools.types import Question, Rollout
 from tracerank.readers.base import Record
 from tracerank.readers.detect import AUTO
 from tracerank.readers.one_pool import pool_of_rollouts
-from tracerank.votes.base import Decision, Method
+from tracerank.votes.base import Decision, Method, with_note
 
 Given = str | Rollout | Record | None
 """An answer, a rollout, or a record in any readable form; None: a run without an answer."""
@@ -42,7 +42,11 @@ def decide(
         raise UsageError(f"expected a list of answers or rollouts, got {type(given).__name__}")
     pool = pool_of_given(question, given, fields, reader)
     chosen = _named(method) if isinstance(method, str) else method
-    return chosen.decide(pool)
+    decision = chosen.decide(pool)
+    if decision.answer is None and not (decision.note or decision.problem):
+        why = "no rollout has a usable answer (`dropped` says why)" if given else "no answers were given"
+        return with_note(decision, why)
+    return decision
 
 
 def pool_of_given(question: str, given: Sequence[Given], fields: Mapping[str, str] | None, reader: str) -> Pool:
