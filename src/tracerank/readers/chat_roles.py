@@ -56,7 +56,7 @@ def as_the_agent_saw(messages: Sequence[object]) -> Iterator[Mapping[str, Any]]:
     agents = {name for message in found if makes_calls(message) and isinstance(name := message.get("name"), str)}
     names = [message.get("name") for message in spoken]
     if len(names) > 1 and all(isinstance(name, str) for name in names) and not any(map(_is_assistant, spoken)):
-        agents |= {str(name) for name in names} - {str(names[0])}  # whoever asked speaks first
+        agents |= {str(name) for name in names} - {str(names[0])}  # the user speaks first
     for message in found:
         if isinstance(apart := message.get("tool_responses"), list) and apart:
             yield from ({"role": "tool", **one} for one in apart if isinstance(one, Mapping))

@@ -1,6 +1,6 @@
 """The normal form of a transcript: what was asked, said, called and returned, in the order in which it was logged.
 
-Whoever reads a log yields these; ``assemble.py`` makes the rollout of them. An id pairs a return with its call, and
+Every reader of a log yields these; ``assemble.py`` makes the rollout of them. An id pairs a return with its call, and
 tells a message that is logged again from a new one. Without ids, returns answer the calls before them in order.
 """
 

@@ -2,6 +2,6 @@
 
 Rules on text and the answers of one pool only; no vectors, no model, neither numpy nor torch. Each module builds on
 those before it: words, values, measures, spans, asking, choosing, reading, comparing, granularity, anchors,
-pairs, aliases, and then grouping and rightness. That a text abstains is told by `answers/abstentions.py`; the
+pairs, aliases, and then grouping and rightness. Abstentions are recognised by `answers/abstentions.py`; the
 paper's rule stays in `answers/exact.py`.
 """

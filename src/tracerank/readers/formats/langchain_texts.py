@@ -1,9 +1,9 @@
 """Transcripts saved as text: LangChain's buffer strings, pretty messages and printed messages, back to messages.
 
 ``get_buffer_string`` writes ``Human: …``, ``AI: …[{'name': …}]``, ``Tool: …`` (or the same in ``<message>`` elements),
-``pretty_repr`` ruled headings, ``str`` the fields of a message. Whoever else writes ``User:``, ``Assistant:`` before
-turns is read the same way. A page may hold such a label, too: after so many calls so many returns are awaited, and
-what stays open is told.
+``pretty_repr`` ruled headings, ``str`` the fields of a message. Logs of other programs with ``User:``, ``Assistant:`` before
+turns are read the same way. A page may hold such a label, too, so as many returns are expected as there were calls,
+and what stays open is reported.
 """
 
 import re
@@ -38,7 +38,7 @@ _CALLS_BELOW = re.compile(r"^Tool Calls:[ \t]*$", re.M)
 _CALL_BELOW = re.compile(r"^  (\S{1,200}) \(([^()\n]{0,200})\)\n Call ID: [^\n]*\n  Args:[ \t]*$", re.M)
 _ARGUMENT_BELOW = re.compile(r"^    ([A-Za-z_]\w{0,80}): ?", re.M)
 _NAME_ABOVE = re.compile(r"\s*Name: (\S{1,200})[ \t]*(?:\n|\Z)")
-_AMBIGUOUS = "who speaks is told by labels in a text, which a page may hold as well, here and elsewhere"
+_AMBIGUOUS = "roles are read from labels in the text, which a page may hold as well, here and elsewhere"
 
 
 class Told(NamedTuple):
