@@ -1,7 +1,7 @@
 """What an answer says, at the default level: keys that name it, and shorter answers that it may be a longer form of.
 
 Pure rules on text; who is compared with whom is ``equivalence.py``'s matter. Where a sentence puts its answer ("Paris"
-in "The capital of France is Paris.") is recognised by a closed list of verbs and prepositions, no parser; a sentence that
+in "The capital of France is Paris.") is found by a closed list of verbs and prepositions, no parser; a sentence that
 denies something or offers a choice gives nothing.
 """
 

@@ -1,7 +1,7 @@
 """Scripts that part words by nothing: their characters as words, and runs of them that tell a subject.
 
 Each character is a word, so that an answer of several is found as a run, wherever the words around it begin and end.
-One character alone stands in every text, so a subject is identified by overlapping runs, "terms": two characters of Han and
+One character alone stands in every text, so a subject is known by overlapping runs, "terms": two characters of Han and
 Hangul, three letters of the others. Hangul has spaces, but particles stick to its words.
 """
 

@@ -1,7 +1,7 @@
 """Transcripts saved as text: LangChain's buffer strings, pretty messages and printed messages, back to messages.
 
 ``get_buffer_string`` writes ``Human: …``, ``AI: …[{'name': …}]``, ``Tool: …`` (or the same in ``<message>`` elements),
-``pretty_repr`` ruled headings, ``str`` the fields of a message. Logs of other programs with ``User:``, ``Assistant:`` before
+``pretty_repr`` ruled headings, ``str`` the fields of a message. Other logs with ``User:``, ``Assistant:`` before
 turns are read the same way. A page may hold such a label, too, so as many returns are expected as there were calls,
 and what stays open is reported.
 """
