@@ -71,13 +71,13 @@ def test_what_langchain_writes_as_text_is_read_like_its_messages(form: str, tmp_
     assert [search.query for search in rollout.searches] == ["it's a [river]", "Wien Fluß"]
     assert [len(search.evidence) for search in rollout.searches] == [1, 1]
     assert rollout.searches[1].evidence[0].url == "https://a.org/v"
-    assert any("labels in a text" in told for told in problems) == (form == "prefix")
+    assert any("labels in the text" in told for told in problems) == (form == "prefix")
 
 
 def test_labels_of_others_are_turns_and_the_doubt_is_told(tmp_path: Path) -> None:
     asked, rollout, problems = read(tmp_path, {"question": "Which river?", "expected": "x", "response": LABELLED})
     assert (asked, rollout.answer, len(rollout.searches)) == ("Which river?", "Danube", 1)
-    assert any("labels in a text" in told for told in problems)
+    assert any("labels in the text" in told for told in problems)
 
 
 def test_a_return_that_no_call_asked_for_is_told(tmp_path: Path) -> None:
