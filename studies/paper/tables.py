@@ -1,37 +1,23 @@
 """The study's tables, folded from records: ``studies/results/paper_*.csv``. Rows come as their networks do."""
 
-import csv
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from pathlib import Path
+from collections.abc import Callable, Iterator, Mapping
 from types import MappingProxyType
 
 import numpy as np
 
-from studies import RESULTS
-from studies.paper.networks import DONE, PAPER, SCATTERED, Run, runs
-from studies.paper.records import (
-    MAIN,
-    MAJORITY_K,
-    MANY,
-    OTHERS,
-    PLAIN,
-    VOTE,
-    WEIGHING,
-    Right,
-    TestSet,
-    is_measured,
-    network_path,
-    records_path,
-    right,
-)
+from studies import RESULTS, write_table
+from studies.paper.networks import Run, runs
+from studies.paper.questions import MAIN, PAPER, SCATTERED, TESTS, TestSet
+from studies.paper.records import MAJORITY_K, MEAN_SINGLE, ORACLE, VOTE, Records, Right
+from studies.paper.starting import START_K, START_QUESTIONS, START_TEST, STARTS, start_name
 from studies.paper.support import OWN, support
 from tracerank.evaluation.bootstrap import intervals
 from tracerank.fitting.ablation import FULL
 from tracerank.pools.types import BROWSING, WEBQA
-from tracerank.trace.checkpoint import load_checkpoint
 
 TRACE = "trace"
-SINGLE = {WEBQA: "single", BROWSING: "mean-single"}
+SINGLE = {WEBQA: "single", BROWSING: MEAN_SINGLE}
+Row = tuple[object, ...]
 
 
 def percent(values: Right) -> float:
@@ -40,75 +26,69 @@ def percent(values: Right) -> float:
 
 def gain(values: Right, over: Right) -> tuple[float, float, float]:
     bounds = intervals((values - over)[:, None])
-    return tuple(round(100 * float(one), 1) for one in ((values - over).mean(), bounds.low[0], bounds.high[0]))  # type: ignore[return-value]
+    low, high = float(bounds.low[0]), float(bounds.high[0])
+    return round(100 * float((values - over).mean()), 1), round(100 * low, 1), round(100 * high, 1)
 
 
-def write(name: str, head: str, rows: Iterable[Sequence[object]]) -> None:
-    found = [head.split(", "), *rows]  # before the file is opened: rows may take a while
-    with open(RESULTS / f"paper_{name}.csv", "w", encoding="utf-8", newline="") as file:
-        csv.writer(file, lineterminator="\n").writerows(found)
+def write(name: str, head: str, rows: Iterator[Row]) -> None:
+    write_table(RESULTS / f"paper_{name}.csv", head.split(", "), rows)
 
 
-Found = dict[tuple[str, int], Right]
-"""By method and K."""
-
-
-def measured(tests: Sequence[TestSet], folder: Path) -> Iterator[tuple[TestSet, Found, dict[Run, Found]]]:
-    """Every test set that has records, those of its baselines and of its networks."""
-    for test in tests:
-        if (path := records_path(test, folder, PLAIN)).exists():
-            weighed = records_path(test, folder, WEIGHING)
-            paths = {run: network_path(run, test, folder) for run in runs() if is_measured(run, test)}
-            found = right(path) | (right(weighed) if weighed.exists() else {})
-            yield test, found, {run: right(own) for run, own in paths.items() if own.exists()}
-
-
-def full_networks(found: dict[Run, Found], folder: Path) -> Iterator[tuple[tuple[object, ...], Found]]:
-    """Full networks, the mean over seeds: how they were trained, and their records."""
-    groups: dict[tuple[object, ...], list[Found]] = {}
-    for run, records in found.items():
-        if run.variant == FULL:
-            about = (run.sizes.k, run.encoder, run.sizes.learn, run.epochs(folder))
-            groups.setdefault(about, []).append(records)
+def networks_of(test: TestSet, k: int, records: Records) -> Iterator[tuple[Row, Right]]:
+    """Full networks, each the mean of its seeds: how they were trained, and what they have right."""
+    groups: dict[Row, list[Right]] = {}
+    for run in runs():
+        if run.variant == FULL and (values := records.get(test, k, run.name)) is not None:
+            groups.setdefault((run.sizes.k, run.encoder, run.sizes.learn), []).append(values)
     for about, seeds in groups.items():
-        yield (*about, len(seeds)), {key: np.mean([one[key] for one in seeds], axis=0) for key in seeds[0]}
+        yield (*about, len(seeds)), np.mean(seeds, axis=0)
 
 
-def main_rows(folder: Path) -> Iterator[tuple[object, ...]]:
-    for test, found, networks in measured((*MAIN, *OTHERS), folder):
-        about, trained = (test.world, test.setting, test.agents), list(full_networks(networks, folder))
+def main_rows(records: Records) -> Iterator[Row]:
+    for test in TESTS:
+        about = (test.world, test.setting, test.agents)
         for k in test.ks:
-            for method in (SINGLE[test.setting], VOTE, "weighted", "fewest-tools", "evidence", "oracle"):
-                if (values := found.get((method, k))) is not None:
-                    yield *about, k, method, *_UNTRAINED, percent(values), *gain(values, found[VOTE, k])
-            for how, records in trained:
-                yield *about, k, TRACE, *how, percent(records[TRACE, k]), *gain(records[TRACE, k], found[VOTE, k])
-        if (path := records_path(test, folder, MANY)).exists():
-            many = right(path)[VOTE, MAJORITY_K]
+            if (vote := records.get(test, k, VOTE)) is None:
+                continue
+            for method in (SINGLE[test.setting], VOTE, "weighted", "fewest-tools", "evidence", ORACLE):
+                if (values := records.get(test, k, method)) is not None:
+                    yield *about, k, method, *_UNTRAINED, percent(values), *gain(values, vote)
+            for how, values in networks_of(test, k, records):
+                yield *about, k, TRACE, *how, percent(values), *gain(values, vote)
+        if (many := records.get(test, MAJORITY_K, VOTE)) is not None:
             yield *about, MAJORITY_K, VOTE, *_UNTRAINED, percent(many), "", "", ""
-            for how, records in trained:
-                values = records[TRACE, 8]
+            for how, values in networks_of(test, 8, records):
                 yield *about, 8, f"{TRACE}, over the vote at {MAJORITY_K}", *how, percent(values), *gain(values, many)
 
 
-_UNTRAINED = ("",) * 5
+_UNTRAINED = ("",) * 4
 
 
-def ablation_rows(folder: Path) -> Iterator[tuple[object, ...]]:
-    for test, found, networks in measured(MAIN, folder):
-        full = {run.sizes: (run, records) for run, records in networks.items() if run.variant == FULL and run.seed == 1}
-        for run, records in networks.items():
-            sizes = run.sizes
-            if run.variant == FULL or sizes not in full:
+def ablation_rows(records: Records) -> Iterator[Row]:
+    """Every control against the full network of the same size and seed."""
+    for test in MAIN:
+        for run in runs():
+            k, whole = run.sizes.k, Run(run.sizes)
+            values, full = records.get(test, k, run.name), records.get(test, k, whole.name)
+            vote = records.get(test, k, VOTE)
+            if run.variant == FULL or values is None or full is None or vote is None:
                 continue
-            reference, whole = full[sizes]
-            values, against = records[TRACE, sizes.k], whole[TRACE, sizes.k]
-            row = (test.world, test.setting, sizes.k, sizes.learn, run.row.name, percent(values), percent(against))
-            published = round(run.row.published - reference.row.published, 1)
-            yield *row, *gain(values, against), *gain(values, found[VOTE, sizes.k]), published
+            row = (test.world, test.setting, k, run.sizes.learn, run.row.name, percent(values), percent(full))
+            published = round(run.row.published - whole.row.published, 1)
+            yield *row, *gain(values, full), *gain(values, vote), published
 
 
-def support_rows() -> Iterator[tuple[object, ...]]:
+def start_rows(records: Records) -> Iterator[Row]:
+    """Few questions of another world: from random weights and from what ships."""
+    vote = records.get(START_TEST, START_K, VOTE)
+    for questions in (0, *START_QUESTIONS):
+        for start in STARTS:
+            values = records.get(START_TEST, START_K, start_name(questions, start))
+            if values is not None and vote is not None:
+                yield questions, start, percent(values), *gain(values, vote)
+
+
+def support_rows() -> Iterator[Row]:
     for world in (SCATTERED, PAPER):
         for setting in (WEBQA, BROWSING):
             found = support(world, setting)
@@ -116,17 +96,8 @@ def support_rows() -> Iterator[tuple[object, ...]]:
                 yield world, setting, len(values), name, percent(values), *gain(values, found[OWN])
 
 
-def run_rows(folder: Path) -> Iterator[tuple[object, ...]]:
-    for run in runs():
-        if run.epochs(folder):
-            about = load_checkpoint(run.folder(folder)).training
-            epochs = "; ".join(f"{100 * epoch['accuracy']:.1f}" for epoch in about["epochs"])
-            seconds = (run.folder(folder) / DONE).read_text().strip() if run.is_done(folder) else ""
-            yield run.name, *about["questions"].values(), about["best_epoch"], epochs, seconds
-
-
-GAIN, HOW = "gain, low, high", "trained at k, encoder, learned from, epochs, seeds"
-TABLES: Mapping[str, tuple[str, Callable[[Path], Iterator[tuple[object, ...]]]]] = MappingProxyType(
+GAIN, HOW = "gain, low, high", "trained at k, encoder, learned from, seeds"
+TABLES: Mapping[str, tuple[str, Callable[[Records], Iterator[Row]]]] = MappingProxyType(
     {
         "main": (f"world, setting, agents, k, method, {HOW}, right, {GAIN}", main_rows),
         "ablation": (
@@ -134,7 +105,7 @@ TABLES: Mapping[str, tuple[str, Callable[[Path], Iterator[tuple[object, ...]]]]]
             "published gain",
             ablation_rows,
         ),
-        "runs": ("run, learned from, validation pools, best epoch, accuracy by epoch, seconds of CPU", run_rows),
+        "start": (f"questions, start, right, {GAIN}", start_rows),
     }
 )
 """Heads and rows; gains are over the vote or, of controls, over the full network, with paired 95% intervals."""
