@@ -12,6 +12,7 @@ from pathlib import Path
 
 from studies import RESULTS, ROOT
 from studies.paper.networks import Run, runs, train_and_measure
+from studies.paper.page import write_page
 from studies.paper.questions import TESTS
 from studies.paper.records import Records, measure_baselines
 from studies.paper.shipping import real_rows, ship
@@ -51,10 +52,11 @@ def starts(folder: Path, chosen: Sequence[Run]) -> None:
 
 
 def tables(folder: Path, chosen: Sequence[Run]) -> None:
-    """Everything that there are records of."""
+    """Everything that there are records of, in the results and in ``docs/paper.md``."""
     records = Records(RECORDS)
     for name, (head, rows) in TABLES.items():
         write(name, head, rows(records))
+    write_page()
 
 
 def real(folder: Path, chosen: Sequence[Run]) -> None:
