@@ -8,7 +8,7 @@ from pathlib import Path
 from resource import RUSAGE_SELF, getrusage
 
 from studies import RESULTS, read_table, write_table
-from studies.paper.questions import LEARN, PAPER, SCATTERED, TESTS, Sizes, TestSet
+from studies.paper.questions import LEARN, PAPER, SCATTERED, TESTS, QuestionSet, Sizes
 from studies.paper.records import Records, measure
 from tracerank.cli.terminal import note, working
 from tracerank.embedding.load import load_embedder
@@ -58,7 +58,7 @@ class Run:
         """The full network at the paper's size, which is measured at every K and on other agents and facts."""
         return self.variant == FULL and self.sizes.learn == LEARN[self.sizes.setting] and self.encoder == HASHED
 
-    def tests(self) -> Iterator[tuple[TestSet, Sequence[int]]]:
+    def tests(self) -> Iterator[tuple[QuestionSet, Sequence[int]]]:
         """Test sets with the K at which this network is measured."""
         for test in TESTS:
             is_same = (self.sizes.world, self.sizes.setting) == (test.world, test.setting)

@@ -95,7 +95,7 @@ OTHER_FACTS = "other facts"
 
 
 @dataclass(frozen=True, slots=True)
-class TestSet:
+class QuestionSet:
     """Questions to measure on, none of whose facts was there to learn from."""
 
     world: str
@@ -124,9 +124,13 @@ class TestSet:
 BUDGETS = {WEBQA: (1, 2, 4, 8, 16, 32), BROWSING: (1, 2, 4, 8, 16)}
 """As in the paper's Table C.1."""
 MAIN = tuple(
-    TestSet(world, setting, ks=BUDGETS[setting]) for world in (SCATTERED, PAPER) for setting in (WEBQA, BROWSING)
+    QuestionSet(world, setting, ks=BUDGETS[setting]) for world in (SCATTERED, PAPER) for setting in (WEBQA, BROWSING)
 )
 TESTS = (
     *MAIN,
-    *(TestSet(SCATTERED, setting, agents) for setting in (WEBQA, BROWSING) for agents in ("sft", "rl", OTHER_FACTS)),
+    *(
+        QuestionSet(SCATTERED, setting, agents)
+        for setting in (WEBQA, BROWSING)
+        for agents in ("sft", "rl", OTHER_FACTS)
+    ),
 )

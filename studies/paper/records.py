@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from studies import read_table
-from studies.paper.questions import TestSet
+from studies.paper.questions import QuestionSet
 from tracerank.evaluation.evaluate import oracle
 from tracerank.methods import load_selector
 from tracerank.pools.correctness import choice
@@ -47,13 +47,13 @@ class Records:
                 raise ValueError(f"{path}: {test}, k={k}, {method}: {len(counts)} questions, not {questions}")
             self._found[test, int(k), method] = counts / int(levels)
 
-    def get(self, test: TestSet, k: int, method: str) -> Right | None:
+    def get(self, test: QuestionSet, k: int, method: str) -> Right | None:
         return self._found.get((test.name, k, method))
 
-    def has(self, test: TestSet, ks: Sequence[int], method: str) -> bool:
+    def has(self, test: QuestionSet, ks: Sequence[int], method: str) -> bool:
         return all((test.name, k, method) in self._found for k in ks)
 
-    def add(self, test: TestSet, found: Mapping[tuple[str, int], Right]) -> None:
+    def add(self, test: QuestionSet, found: Mapping[tuple[str, int], Right]) -> None:
         """Append what was measured on a test set; the vote must be right where it was right before.
 
         Otherwise the questions are no longer those of the records, and differences to them would mean nothing.
@@ -83,7 +83,9 @@ def baselines() -> dict[str, Method]:
     return {"single": SingleRollout(), "weighted": weighted, "fewest-tools": FewestTools(), "evidence": selector}
 
 
-def measure(test: TestSet, methods: Mapping[str, Method], ks: Sequence[int], folder: Path, records: Records) -> None:
+def measure(
+    test: QuestionSet, methods: Mapping[str, Method], ks: Sequence[int], folder: Path, records: Records
+) -> None:
     """Decide the test set by every method at every K, and by the vote."""
     missing = {name: method for name, method in methods.items() if not records.has(test, ks, name)}
     if not missing:
@@ -105,7 +107,7 @@ def measure(test: TestSet, methods: Mapping[str, Method], ks: Sequence[int], fol
     records.add(test, {key: np.array(values) for key, values in found.items()})
 
 
-def measure_baselines(test: TestSet, folder: Path, records: Records) -> None:
+def measure_baselines(test: QuestionSet, folder: Path, records: Records) -> None:
     measure(test, baselines(), test.ks, folder, records)
     if test.is_main and not records.has(test, [MAJORITY_K], VOTE):
         measure(test, {VOTE: MajorityVote(ExactGroups())}, [MAJORITY_K], folder, records)

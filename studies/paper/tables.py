@@ -7,7 +7,7 @@ import numpy as np
 
 from studies import RESULTS, write_table
 from studies.paper.networks import Run, runs
-from studies.paper.questions import MAIN, PAPER, SCATTERED, TESTS, TestSet
+from studies.paper.questions import MAIN, PAPER, SCATTERED, TESTS, QuestionSet
 from studies.paper.records import MAJORITY_K, MEAN_SINGLE, ORACLE, VOTE, Records, Right
 from studies.paper.starting import START_K, START_QUESTIONS, START_TEST, STARTS, start_name
 from studies.paper.support import OWN, support
@@ -39,7 +39,7 @@ def write(name: str, head: str, rows: Iterator[Row]) -> None:
     write_table(RESULTS / f"paper_{name}.csv", head.split(", "), rows)
 
 
-def networks_of(test: TestSet, k: int, records: Records) -> Iterator[tuple[Row, Right]]:
+def networks_of(test: QuestionSet, k: int, records: Records) -> Iterator[tuple[Row, Right]]:
     """Full networks, each the mean of its seeds: how they were trained, and what they have right."""
     groups: dict[Row, list[Right]] = {}
     for run in runs():
