@@ -16,7 +16,7 @@ from studies.paper.page import write_page
 from studies.paper.questions import TESTS
 from studies.paper.records import Records, measure_baselines
 from studies.paper.shipping import real_rows, ship
-from studies.paper.starting import train_starts
+from studies.paper.starting import real_start_rows, train_starts
 from studies.paper.tables import GAIN, TABLES, support_rows, write
 from tracerank.cli.terminal import note, working
 
@@ -60,8 +60,9 @@ def tables(folder: Path, chosen: Sequence[Run]) -> None:
 
 
 def real(folder: Path, chosen: Sequence[Run]) -> None:
-    """What the network of the package does on real pools."""
+    """What the network of the package does on real pools, as it is and as a start."""
     write("real", f"set, k, questions, right, {GAIN}, unlike %", real_rows(folder))
+    write("start_real", f"set, k, questions, mixed pools, start, right, {GAIN}", real_start_rows(folder))
 
 
 def package(folder: Path, chosen: Sequence[Run]) -> None:

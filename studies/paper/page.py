@@ -117,6 +117,18 @@ def start() -> str:
     return markdown(("questions", "starts from", "right", "over the vote"), rows)
 
 
+def start_real() -> str:
+    found: dict[tuple[str, str], list[Line]] = {}
+    for line in lines("start_real"):
+        found.setdefault((line["set"], line["k"]), []).append(line)
+    rows = [
+        (name, k, own[-1]["mixed pools"], own[0]["questions"], own[0]["right"], *map(interval, own[1:]))
+        for (name, k), own in found.items()
+    ]
+    head = ("agents", "K", "learned from", "tested", "vote", "what ships", "from random weights", "from what ships")
+    return markdown(head, rows)
+
+
 def support() -> str:
     """What a perfect reader gains from its own evidence and from the whole pool's."""
     found: dict[tuple[str, str], dict[str, Line]] = {}
@@ -144,6 +156,7 @@ TABLES: Mapping[str, Callable[[], str]] = MappingProxyType(
         "controls": controls,
         "encoders": encoders,
         "start": start,
+        "start real": start_real,
     }
 )
 _TABLE = re.compile(r"(<!-- table: (?P<name>[^>]+?) -->\n).*?(<!-- end -->)", re.DOTALL)

@@ -6,7 +6,7 @@ The file is all that outlives a machine. Tables are folded from it, and what it 
 import csv
 import zlib
 from base64 import b64decode, b64encode
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
 from statistics import fmean
@@ -16,9 +16,11 @@ from numpy.typing import NDArray
 
 from studies import read_table
 from studies.paper.questions import QuestionSet
+from tracerank.evaluation.bootstrap import RESAMPLES
 from tracerank.evaluation.evaluate import oracle
 from tracerank.methods import load_selector
 from tracerank.pools.correctness import choice
+from tracerank.pools.pool import Pool
 from tracerank.votes.answer_groups import ExactGroups
 from tracerank.votes.base import Method, decide_stream
 from tracerank.votes.simple import FewestTools, SingleRollout
@@ -33,6 +35,25 @@ HEAD = ("test set", "k", "method", "questions", "levels", "right")
 
 Right = NDArray[np.float64]
 """What was right by question: 0 or 1, or the mean of the pool's rollouts."""
+
+
+def percent(values: Right) -> float:
+    return round(100 * float(values.mean()), 1)
+
+
+def gain(values: Right, over: Right) -> tuple[float, float, float]:
+    """Mean difference and its paired 95% bootstrap interval, in points.
+
+    Differences take few values, so that a resample of the questions is a draw of how often each value occurs.
+    """
+    levels, counts = np.unique(values - over, return_counts=True)
+    drawn = np.random.default_rng(0).multinomial(len(values), counts / len(values), RESAMPLES)
+    low, high = np.quantile(drawn @ levels / len(values), (0.025, 0.975))
+    return tuple(round(100 * float(each), 1) + 0.0 for each in ((values - over).mean(), low, high))  # type: ignore[return-value]
+
+
+def right(method: Method, pools: Iterable[Pool]) -> Right:
+    return np.array([choice(pool, one.sample_id).correct or 0.0 for pool, one in decide_stream(method, pools)])
 
 
 class Records:
@@ -96,10 +117,7 @@ def measure(
         for k in ks:
             cut = [pool.first(k) for pool in block]
             for name, method in {VOTE: MajorityVote(ExactGroups()), **missing}.items():
-                decided = decide_stream(method, cut)
-                found.setdefault((name, k), []).extend(
-                    choice(pool, decision.sample_id).correct or 0.0 for pool, decision in decided
-                )
+                found.setdefault((name, k), []).extend(right(method, cut))
             if "single" in missing:
                 means = (fmean(rollout.label or 0.0 for rollout in pool.rollouts) for pool in cut)
                 found.setdefault((MEAN_SINGLE, k), []).extend(means)

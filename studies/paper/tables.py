@@ -8,31 +8,15 @@ import numpy as np
 from studies import RESULTS, write_table
 from studies.paper.networks import Run, runs
 from studies.paper.questions import MAIN, PAPER, SCATTERED, TESTS, QuestionSet
-from studies.paper.records import MAJORITY_K, MEAN_SINGLE, ORACLE, VOTE, Records, Right
+from studies.paper.records import MAJORITY_K, MEAN_SINGLE, ORACLE, VOTE, Records, Right, gain, percent
 from studies.paper.starting import START_K, START_QUESTIONS, START_TEST, STARTS, start_name
 from studies.paper.support import OWN, support
-from tracerank.evaluation.bootstrap import RESAMPLES
 from tracerank.fitting.ablation import FULL
 from tracerank.pools.types import BROWSING, WEBQA
 
 TRACE = "trace"
 SINGLE = {WEBQA: "single", BROWSING: MEAN_SINGLE}
 Row = tuple[object, ...]
-
-
-def percent(values: Right) -> float:
-    return round(100 * float(values.mean()), 1)
-
-
-def gain(values: Right, over: Right) -> tuple[float, float, float]:
-    """Mean difference and its paired 95% bootstrap interval, in points.
-
-    Differences take few values, so that a resample of the questions is a draw of how often each value occurs.
-    """
-    levels, counts = np.unique(values - over, return_counts=True)
-    drawn = np.random.default_rng(0).multinomial(len(values), counts / len(values), RESAMPLES)
-    low, high = np.quantile(drawn @ levels / len(values), (0.025, 0.975))
-    return tuple(round(100 * float(each), 1) + 0.0 for each in ((values - over).mean(), low, high))  # type: ignore[return-value]
 
 
 def write(name: str, head: str, rows: Iterator[Row]) -> None:

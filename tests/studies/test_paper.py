@@ -9,8 +9,7 @@ from studies.paper import questions, records, support
 from studies.paper.networks import Run, runs
 from studies.paper.page import PAGE, with_tables
 from studies.paper.questions import QuestionSet, Sizes, facts_of, learned_facts
-from studies.paper.records import Records, baselines, measure
-from studies.paper.tables import gain
+from studies.paper.records import Records, baselines, gain, measure
 from tracerank.evaluation.bootstrap import intervals
 from tracerank.lab.worlds.presets import PRESETS, iter_cases
 from tracerank.pools.subsets import is_validation
