@@ -18,7 +18,7 @@ TITLES = {
     MEAN_SINGLE: "single, mean",
     VOTE: "vote",
     "fewest-tools": "fewest tools",
-    "evidence": "what ships",
+    "evidence": "shipped selector",
     "trace": "**TRACE**",
     ORACLE: "oracle",
 }
@@ -125,7 +125,7 @@ def start_real() -> str:
         (name, k, own[-1]["mixed pools"], own[0]["questions"], own[0]["right"], *map(interval, own[1:]))
         for (name, k), own in found.items()
     ]
-    head = ("agents", "K", "learned from", "tested", "vote", "what ships", "from random weights", "from what ships")
+    head = ("agents", "K", "learned from", "tested", "vote", "shipped network", "from random weights", "from the shipped network")
     return markdown(head, rows)
 
 

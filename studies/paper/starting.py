@@ -26,7 +26,7 @@ from tracerank.votes.voting import MajorityVote
 
 START_QUESTIONS, START_SEED, START_K = (300, 1_000, 3_000), 5, PAPER_K
 (START_TEST,) = (test for test in MAIN if (test.world, test.setting) == (PAPER, WEBQA))
-RANDOM, SHIPS = "random weights", "what ships"
+RANDOM, SHIPS = "random weights", "shipped network"
 STARTS = (RANDOM, SHIPS)
 
 
