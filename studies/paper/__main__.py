@@ -46,7 +46,7 @@ def networks(folder: Path, chosen: Sequence[Run]) -> None:
 
 
 def starts(folder: Path, chosen: Sequence[Run]) -> None:
-    """Few questions, from random weights and from what ships."""
+    """Few questions, from random weights and from the shipped network."""
     for name in train_starts(folder, Records(RECORDS)):
         note(f"{name}: done")
 

@@ -89,7 +89,7 @@ def controls() -> str:
 
 
 def transfer() -> str:
-    """The vote, what ships and the network on agents and facts that were not learned from."""
+    """The vote, the shipped selector and the network on agents and facts that were not learned from."""
     found: dict[tuple[str, str], dict[str, Line]] = {}
     for line in filter(_is_main, lines("main")):
         if line["world"] == SCATTERED and line["k"] == "16":
@@ -125,7 +125,7 @@ def start_real() -> str:
         (name, k, own[-1]["mixed pools"], own[0]["questions"], own[0]["right"], *map(interval, own[1:]))
         for (name, k), own in found.items()
     ]
-    head = ("agents", "K", "learned from", "tested", "vote", "shipped network", "from random weights", "from the shipped network")
+    head = ("agents", "K", "learned from", "tested", "vote", "shipped network", "from random weights", "from shipped")
     return markdown(head, rows)
 
 

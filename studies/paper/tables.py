@@ -68,7 +68,7 @@ def ablation_rows(records: Records) -> Iterator[Row]:
 
 
 def start_rows(records: Records) -> Iterator[Row]:
-    """Few questions of another world: from random weights and from what ships."""
+    """Few questions of another world: from random weights and from the shipped network."""
     vote = records.get(START_TEST, START_K, VOTE)
     for questions in (0, *START_QUESTIONS):
         for start in STARTS:
