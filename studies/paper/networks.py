@@ -139,6 +139,7 @@ def runs() -> list[Run]:
         SHIPPED_RUN,
         *(Run(BROWSE, seed=seed) for seed in (1, 2, 3)),
         *(Run(BROWSE, variant) for variant in VARIANTS[BROWSING] if variant != FULL),
+        *(Run(BROWSE, "no-cross-rollout", seed) for seed in (2, 3)),
         *(Run(WEB, seed=2), Run(WEB, "no-cross-rollout"), Run(WEB, seed=3)),
         *(Run(small, variant) for variant in VARIANTS[WEBQA]),
         *(Run(sizes, variant) for sizes in (other_browsing, other) for variant in (FULL, "no-cross-rollout")),

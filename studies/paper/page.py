@@ -76,6 +76,7 @@ def controls() -> str:
         (
             f"{line['world']}, {line['setting']}, K={line['k']}, {int(line['learned from']):,} pools",
             line["variant"],
+            line["seeds"],
             line["right"],
             line["full"],
             interval(line),
@@ -84,7 +85,7 @@ def controls() -> str:
         )
         for line in lines("ablation")
     ]
-    head = ("learned from", "control", "right", "full", "over full", "over the vote", "the paper's over full")
+    head = ("learned from", "control", "seeds", "right", "full", "over full", "over the vote", "the paper's over full")
     return markdown(head, rows)
 
 

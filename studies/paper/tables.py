@@ -1,17 +1,18 @@
 """The study's tables, folded from records: ``studies/results/paper_*.csv``. Rows come as their networks do."""
 
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from types import MappingProxyType
 
 import numpy as np
 
 from studies import RESULTS, write_table
-from studies.paper.networks import Run, runs
-from studies.paper.questions import MAIN, PAPER, SCATTERED, TESTS, QuestionSet
+from studies.paper.networks import runs
+from studies.paper.questions import MAIN, PAPER, SCATTERED, TESTS, QuestionSet, Sizes
 from studies.paper.records import MAJORITY_K, MEAN_SINGLE, ORACLE, VOTE, Records, Right, gain, percent
 from studies.paper.starting import START_K, START_QUESTIONS, START_TEST, STARTS, start_name
 from studies.paper.support import OWN, support
-from tracerank.fitting.ablation import FULL
+from tracerank.fitting.ablation import FULL, VARIANTS
 from tracerank.pools.types import BROWSING, WEBQA
 
 TRACE = "trace"
@@ -54,17 +55,20 @@ _UNTRAINED = ("",) * 4
 
 
 def ablation_rows(records: Records) -> Iterator[Row]:
-    """Every control against the full network of the same size and seed."""
+    """Every control against the full networks of the same size, both the mean of the seeds that they share."""
     for test in MAIN:
+        pairs: dict[tuple[Sizes, str], list[tuple[Right, Right]]] = {}
         for run in runs():
-            k, whole = run.sizes.k, Run(run.sizes)
-            values, full = records.get(test, k, run.name), records.get(test, k, whole.name)
-            vote = records.get(test, k, VOTE)
-            if run.variant == FULL or values is None or full is None or vote is None:
-                continue
-            row = (test.world, test.setting, k, run.sizes.learn, run.row.name, percent(values), percent(full))
-            published = round(run.row.published - whole.row.published, 1)
-            yield *row, *gain(values, full), *gain(values, vote), published
+            values, full = (records.get(test, run.sizes.k, one.name) for one in (run, replace(run, variant=FULL)))
+            if run.variant != FULL and values is not None and full is not None:
+                pairs.setdefault((run.sizes, run.variant), []).append((values, full))
+        for (sizes, variant), seeds in pairs.items():
+            values, full = np.mean(seeds, axis=0)
+            vote, rows = records.get(test, sizes.k, VOTE), VARIANTS[test.setting]
+            published = round(rows[variant].published - rows[FULL].published, 1)
+            about = (test.world, test.setting, sizes.k, sizes.learn, rows[variant].name, len(seeds))
+            over_vote = gain(values, vote) if vote is not None else ()
+            yield *about, percent(values), percent(full), *gain(values, full), *over_vote, published
 
 
 def start_rows(records: Records) -> Iterator[Row]:
@@ -90,8 +94,8 @@ TABLES: Mapping[str, tuple[str, Callable[[Records], Iterator[Row]]]] = MappingPr
     {
         "main": (f"world, setting, agents, k, method, {HOW}, right, {GAIN}", main_rows),
         "ablation": (
-            f"world, setting, k, learned from, variant, right, full, {GAIN}, over vote, low over vote, high over vote, "
-            "published gain",
+            f"world, setting, k, learned from, variant, seeds, right, full, {GAIN}, over vote, low over vote, "
+            "high over vote, published gain",
             ablation_rows,
         ),
         "start": (f"questions, start, right, {GAIN}", start_rows),
