@@ -93,7 +93,7 @@ bench: setup  ## measure speed
 	$(BIN)/python -m studies.speed
 
 QUALITY_CACHE ?= runs/quality
-quality: setup  ## measure every method on real, lexical and generated pools; writes studies/results (needs ../shared)
+quality: setup  ## measure every method on real and generated pools; writes studies/results (needs ../shared)
 	@mkdir -p $(QUALITY_CACHE)
 	$(BIN)/python -m studies.quality $(QUALITY_CACHE) $(QUALITY_ARGS)
 

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from studies.trial.almanac import INDEX, Almanac
 from tracerank.endpoints.chat_http import ChatConfig, HttpChat
-from tracerank.lab.almanac.sampling import INDEX, Almanac
 from tracerank.lab.chat.policy import ChatPolicy, Limits
 from tracerank.lab.chat.prompts import prompt_text
 from tracerank.lab.chat.styles import STYLES

@@ -9,9 +9,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
+from studies.trial.almanac import Almanac
 from studies.trial.rollouts import Made, drawn_questions, is_forced, make_rollouts, misses
 from studies.trial.server import NAME
-from tracerank.lab.almanac.sampling import Almanac
 from tracerank.lab.chat.styles import STYLES
 from tracerank.pools.types import Question
 from tracerank.runs.atomic import whole_file
@@ -51,7 +51,7 @@ class Trial:
     @classmethod
     def of(cls, address: str, folder: Path, count: int, k: int) -> "Trial":
         """In a folder that holds the almanac and what an earlier attempt made."""
-        almanac = Almanac.written_to(folder / "almanac")
+        almanac = Almanac.indexed_in(folder / "almanac")
         return cls(address, folder, drawn_questions(almanac, count), k)
 
     def rollouts(self, style: str) -> Made:

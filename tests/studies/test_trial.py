@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from studies.trial.__main__ import STEPS
+from studies.trial.almanac import Almanac
 from studies.trial.rollouts import drawn_questions, is_forced, make_rollouts, misses
 from studies.trial.steps import Row, Trial, run_steps, table
 from tests.model_server import Reply, Server, said
-from tracerank.lab.almanac.sampling import Almanac
 
 
 def searches_once(request: dict[str, Any]) -> Reply:
@@ -44,7 +44,7 @@ def test_a_style_is_tried_counted_and_not_tried_again(server: Server, tmp_path: 
 
 
 def test_rollouts_go_on_after_a_kill_and_grow_with_the_trial(server: Server, tmp_path: Path) -> None:
-    almanac = Almanac.written_to(tmp_path / "almanac")
+    almanac = Almanac.indexed_in(tmp_path / "almanac")
     path = tmp_path / "tags.jsonl"
     make_rollouts(server.url, "m", "tags", drawn_questions(almanac, 1), 2, path)
     part = tmp_path / "tags.jsonl.part"

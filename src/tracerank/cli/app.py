@@ -59,6 +59,7 @@ REMOVED: Mapping[str, str] = MappingProxyType(
         "--checkpoint": "--method FOLDER",
         "--methods": "--method NAME|FOLDER,…",
         "--jobs": "--workers",
+        "--policy": "--chat URL#MODEL",
         "--format": "--json, or -o FOLDER, which also holds Markdown and CSV",
         "--label": "-o NAME: a report calls runs by their folders",
         "--count-abstentions": "--method majority-paper",

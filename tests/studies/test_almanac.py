@@ -1,19 +1,17 @@
 """The almanac: every question can be answered from its documents, and the agents that search it are not scripted."""
 
 import json
-from importlib import resources
 from pathlib import Path
 from typing import Any
 
+from studies.trial.almanac import DOCUMENTS, INDEX, QUESTIONS, Almanac
 from tracerank.answers.exact import normalize_answer
 from tracerank.answers.meaning.rightness import is_right
-from tracerank.lab.almanac.sampling import DOCUMENTS, INDEX, QUESTIONS, Almanac
 from tracerank.lab.corpus.index import Corpus
 
 
-def rows(name: str) -> list[dict[str, Any]]:
-    text = resources.files("tracerank.lab.almanac").joinpath(name).read_text(encoding="utf-8")
-    return [json.loads(line) for line in text.splitlines()]
+def rows(path: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
 
 
 FACTS = {row["id"]: row for row in rows(DOCUMENTS)}
@@ -36,6 +34,6 @@ def test_no_question_gives_its_answer_away() -> None:
 
 
 def test_it_can_be_searched_where_it_was_written(tmp_path: Path) -> None:
-    almanac = Almanac.written_to(tmp_path / "here")
+    almanac = Almanac.indexed_in(tmp_path / "here")
     assert (almanac.documents, len(almanac.questions)) == (len(FACTS), len(ASKED))
     assert Corpus(almanac.folder / INDEX).search(ASKED[0]["question"])
