@@ -23,7 +23,7 @@ UNSEEN = {"search_r1": (2,), "hotpot_agent": (2, 3, 4, 8), "hotpot_agent+": (2, 
 KNOWN = {"r1_searcher": (2,), "fireact": (2, 3), "knowagent": (2,)}
 """Agents of the fit; only test questions are measured."""
 CHAT_POOLS = ROOT / "src" / "tracerank" / "demo_pools.jsonl.gz"
-"""100 questions, 4 rollouts each of our own agent with a 1.5B model: ``studies.trial MODEL --rollouts 100x4``."""
+"""100 questions of the almanac, 4 rollouts each of our own agent with a 1.5B model."""
 WORLD_QUESTIONS, WORLD_SEED = 500, 77
 
 Load = Callable[[Path], list[Pool]]
