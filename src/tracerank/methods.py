@@ -19,12 +19,12 @@ from tracerank.extras import missing
 from tracerank.plugins import METHOD_GROUP, Plugin, plugins
 from tracerank.pools.correctness import correctness
 from tracerank.reports.deciding import ANSWERS, AUTO, LONG, SHORT, ByLength
-from tracerank.votes.agent_vote import FORM, AgentVote
 from tracerank.votes.agents import Reliabilities
 from tracerank.votes.answer_groups import AnswerGrouping, DefaultGroups, ExactGroups, MeaningGroups, WithoutAbstentions
 from tracerank.votes.base import Calibrator, Method
 from tracerank.votes.escalation import Escalating
 from tracerank.votes.explanation import Called
+from tracerank.votes.fitted_vote import FittedVote
 from tracerank.votes.folders import SHIPPED, FittedOn, existing_folder, fitted_on, selector_digest, selector_kind
 from tracerank.votes.selector import EmbedderChoice, Selector
 from tracerank.votes.simple import FewestTools, Oracle, RandomRollout, SingleRollout
@@ -113,9 +113,9 @@ def load_selector(folder: str | Path = SHIPPED, embedder: EmbedderChoice = None)
     return selector
 
 
-def agent_vote(reliabilities: Reliabilities, options: MethodOptions) -> AgentVote:
+def agent_vote(agents: Reliabilities, options: MethodOptions) -> FittedVote:
     """The vote by meaning that weighs agents, with the confidence that ships."""
-    vote = AgentVote(reliabilities, options.form or FORM)
+    vote = FittedVote.of_agents(agents, options.form)
     vote.calibrator = _calibrator()
     return vote
 
@@ -124,7 +124,6 @@ _CLASSES = {
     EVIDENCE: ("tracerank.evidence.selector", "EvidenceSelector"),
     TRACE: ("tracerank.trace.selector", "TraceSelector"),
     "vote": ("tracerank.votes.fitted_vote", "FittedVote"),
-    "agents": ("tracerank.votes.agent_vote", "AgentVote"),
 }
 """Kind of folder to module and class: names, because some bring torch."""
 
