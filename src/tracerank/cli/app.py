@@ -44,7 +44,7 @@ LAB: Mapping[str, str] = MappingProxyType(
         "cost": "Measure what selection costs on this machine, by stage.",
         "embed": "Encode every text of the pools into the cache.",
         "world": "Generate pools from a world of invented facts with a known truth.",
-        "corpus": "Build, search and serve the documents that agents search.",
+        "corpus": "Index the documents that agents search.",
         "rollout": "Sample K rollouts of every question and write them as pools.",
         "sft": "Write successful rollouts as conversations to train a chat model on.",
     }
