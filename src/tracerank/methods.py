@@ -17,7 +17,6 @@ from tracerank.cache_folders import default_reply_folder
 from tracerank.errors import CheckpointError, UsageError, did_you_mean
 from tracerank.extras import missing
 from tracerank.plugins import METHOD_GROUP, Plugin, plugins
-from tracerank.pools.correctness import correctness
 from tracerank.reports.deciding import ANSWERS, AUTO, LONG, SHORT, ByLength
 from tracerank.votes.agents import Reliabilities
 from tracerank.votes.answer_groups import AnswerGrouping, DefaultGroups, ExactGroups, MeaningGroups, WithoutAbstentions
@@ -348,7 +347,7 @@ METHODS: Mapping[str, MethodRow] = MappingProxyType(
         "solagg": _asking_row("an answer written from all solutions", "solagg", "SolAgg"),
         "summagg": _asking_row("an answer written from a report on each", "solagg", "SummAgg"),
         "aggagent": _asking_row("an answer of an agent that reads the rollouts", "aggagent", "AggAgent"),
-        "oracle": _plain("the right answer where labels give it: a bound", lambda _: Oracle(correctness)),
+        "oracle": _plain("the right answer where labels give it: a bound", lambda _: Oracle()),
     }
 )
 """In the order of tables and help: without training, then trained, then those that ask a chat model, then the bound."""
