@@ -64,7 +64,7 @@ def evaluate(
     as wrong; questions that a selector was fitted on are left out. `tracerank report` makes tables and a page of -o.
     """
     from tracerank.cli.labels import labelling_named
-    from tracerank.methods import escalating, fitted_by, method_identity, methods_named, model_of
+    from tracerank.methods import escalating, fitted_by, method_identity, methods_named
     from tracerank.pools.subsets import split_named
 
     if below is not None and escalate is None:
@@ -98,13 +98,10 @@ def evaluate(
     with inputs.opened("loading") as (_, progress, problems):
         streams = [(name, progress.over(inputs.pools(problems, files=paths))) for name, paths in sets]
         chosen = dict(zip(asked, methods_named(asked, options), strict=True))
-        models = {method.name: model_of(name, options) for name, method in chosen.items()}
         behind = [] if escalate is None else escalating(chosen, escalate, below, options)
-        models |= {method.name: model_of(escalate or "", options) for method in behind}
         settings = {
             "sets": [{"backbone": name, **inputs.identity(paths)} for name, paths in sets],
             "methods": [method_identity(name) for name in names],
-            "models": models,
             "options": options.identity(),
             "split": split,
             "include_fitted": include_fitted,
