@@ -17,7 +17,7 @@ from tracerank.pools.types import Question, Rollout
 from tracerank.readers.agent_names import agent_of
 from tracerank.readers.base import GENERAL, Parsed, Problem, Reader, Record, RecordAt, UnreadableRollout
 from tracerank.readers.sources.joining import Digests, digest_of
-from tracerank.readers.sources.record_fields import goes_by_bare_id
+from tracerank.readers.sources.record_fields import decoded, goes_by_bare_id
 
 WINDOW_BYTES = 64 * 2**20
 """A pool is closed when more bytes than this of other questions' records were read since it began."""
@@ -27,9 +27,10 @@ MAX_SAMPLE_ID = 2**53
 
 Report = Callable[[Problem], None]
 
-_GIVING_WAY = frozenset(("anthropic", "langchain", "openai-agents", "openai-chat", "openai-responses", "smolagents"))
+_GIVING_WAY = frozenset(("smolagents",))
 """Readers of conversations; the others know their format, and the paper's must find what it says."""
-_LOOSE = _GIVING_WAY | {"crewai", "dspy", GENERAL}
+_LOOSE = frozenset(("anthropic", "langchain", "openai-agents", "openai-chat", "openai-responses"))
+_LOOSE |= _GIVING_WAY | {"crewai", "dspy", GENERAL}
 """Readers of runs that no data set has numbered."""
 _KNOWING = frozenset(("atif", "browsecomp-plus", "inspect", "mirothinker"))
 """Readers that stay, but of whose calls somebody may not know the tools."""
@@ -99,19 +100,21 @@ def _second_reading(reader: Reader, parsed: Parsed, item: RecordAt, *, is_named:
     """The rollout, or the same record read by shape if that finds evidence; what is not understood is noted."""
     if reader.name not in _GIVING_WAY and reader.name not in _KNOWING:
         return parsed
-    from tracerank.readers.formats.general import not_understood, parsed_reading, reading_of
+    from tracerank.readers.walk import read_anything
 
-    reading = reading_of(item.value)
+    reading = read_anything(decoded(item.value))
     if not reading.dialogue.calls:
         return parsed
     if not is_named and reader.name in _GIVING_WAY:
+        from tracerank.readers.formats.walked import ROWS
+
         try:
-            other = parsed_reading(item.value, item.source, reading)
+            other = ROWS[GENERAL].parse(item.value, item.source)
         except MalformedRollout:
             other = parsed
         if any(search.evidence for search in other.rollout.searches):
             return other
-    return replace(parsed, loss=parsed.loss or not_understood(parsed.rollout, reading))
+    return replace(parsed, loss=parsed.loss or reading.not_understood(parsed.rollout))
 
 
 def group(

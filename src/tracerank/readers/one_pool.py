@@ -16,7 +16,7 @@ from tracerank.readers.agent_names import agent_of
 from tracerank.readers.base import Problem, Record, RecordAt
 from tracerank.readers.detect import AUTO, READERS, detect
 from tracerank.readers.formats.canonical import CanonicalReader
-from tracerank.readers.formats.chat import is_conversation
+from tracerank.readers.formats.walked import is_conversation
 from tracerank.readers.sources.field_map import FieldMap, name_and_map
 
 _CANONICAL = CanonicalReader()

@@ -5,13 +5,14 @@ returned is never walked into, so that a page cannot call, answer or return in t
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 from tracerank.readers import vocabulary as words
-from tracerank.readers.assemble import dialogue_of, stated_answer
+from tracerank.readers.assemble import Dialogue, dialogue_of, stated_answer
 from tracerank.readers.calls.text_calls import CALL_TAGS, spoken, tagged_returns, written_calls
+from tracerank.readers.chat_roles import as_the_agent_saw
 from tracerank.readers.events import Asked, Called, Event, Returned, Said
 from tracerank.readers.hosted import cited_in, grounded_call
 from tracerank.readers.reading import MAX_SHOWN, Reading
@@ -65,6 +66,11 @@ def events_of(value: object) -> list[Event]:
     return walk.events
 
 
+def read_chat(messages: Sequence[object]) -> Dialogue:
+    """Calls with their returns, the question and the final text of messages, or of what else a list may hold."""
+    return dialogue_of(events_of(list(messages)))
+
+
 def holds_calls(value: object) -> bool:
     """Whether anything in the value looks like a call; stops at the first."""
     walk = _Walk(stops=True)
@@ -111,7 +117,7 @@ class _Walk:
             if len(value) == 2 and (call := acted(value)) is not None:
                 self._inline(call, Returned(unwrapped(value[1])))
                 return
-            for item in value:
+            for item in as_the_agent_saw(value):
                 item = decoded_value(item) if isinstance(item, str) and item[:1] == "{" else item
                 self.enter(item, role, depth - 1)
         elif isinstance(value, Mapping):

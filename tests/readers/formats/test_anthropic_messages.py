@@ -9,15 +9,9 @@ from tests.readers.shapes import shape
 from tracerank.pools.types import BROWSING, WEBQA, Rollout
 from tracerank.readers.base import Parsed
 from tracerank.readers.calls.assembly import URL_ONLY
-from tracerank.readers.formats.browsing import BrowsingReader
-from tracerank.readers.formats.canonical import CanonicalReader
-from tracerank.readers.formats.chat import ChatReader
-from tracerank.readers.formats.search_r1 import SearchR1Reader
-from tracerank.readers.formats.walked import ANTHROPIC, OPENAI_RESPONSES
-from tracerank.readers.formats.webqa import WebQAReader
+from tracerank.readers.detect import READERS, detect
 
-READER = ANTHROPIC
-OTHERS = (CanonicalReader(), WebQAReader(), SearchR1Reader(), BrowsingReader(), OPENAI_RESPONSES, ChatReader())
+READER = READERS["anthropic"]
 Block = dict[str, Any]
 A, B = "https://a.org/x", "https://b.org/y"
 
@@ -109,8 +103,7 @@ def test_a_message_as_the_anthropic_library_writes_it_is_read() -> None:
             {"messages": json.dumps([*asked["messages"], {"role": "assistant", "content": dump["content"]}])},
             {"custom_id": "q1", "question": "Which city?", "result": {"type": "succeeded", "message": dump}},
         ):
-            assert READER.recognises(row)
-            assert not any(other.recognises(row) for other in OTHERS)
+            assert detect(row) is READER
             parsed = parse(row)
             one = parsed.rollout
             assert (parsed.question.text, one.answer, one.confidence) == ("Which city?", "Paris", 0.9)

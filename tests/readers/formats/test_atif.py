@@ -15,17 +15,10 @@ from tracerank.pools.pool import Pool
 from tracerank.pools.types import BROWSING, WEBQA, Evidence, Question, Rollout, Search
 from tracerank.readers import read_pools
 from tracerank.readers.base import Parsed, UnreadableRollout
-from tracerank.readers.formats.atif import ATIFReader
-from tracerank.readers.formats.browsing import BrowsingReader
-from tracerank.readers.formats.canonical import CanonicalReader
-from tracerank.readers.formats.chat import ChatReader
-from tracerank.readers.formats.search_r1 import SearchR1Reader
-from tracerank.readers.formats.walked import LANGCHAIN
-from tracerank.readers.formats.webqa import WebQAReader
+from tracerank.readers.detect import detect
 from tracerank.runs.atomic import write_lines
 
-READER = ATIFReader()
-OTHERS = (CanonicalReader(), WebQAReader(), SearchR1Reader(), BrowsingReader(), LANGCHAIN, ChatReader())
+READER = READERS["atif"]
 Step = dict[str, Any]
 A, B = "https://a.org/x", "https://b.org/y"
 
@@ -77,7 +70,7 @@ def test_calls_and_observations_are_paired_by_id() -> None:
         extra={"question_id": "q1", "sample_id": 3},
     )
     assert READER.recognises(row)
-    assert not any(other.recognises(row) for other in OTHERS)
+    assert detect(row) is READER
     parsed = parse(row)
     one = parsed.rollout
     assert (parsed.question.id, parsed.question.text, one.sample_id) == ("q1", "Which city?", 3)

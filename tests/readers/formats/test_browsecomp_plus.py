@@ -10,7 +10,7 @@ from tracerank.errors import MalformedRollout
 from tracerank.pools.types import BROWSING, WEBQA
 from tracerank.readers import Problem, read_pools
 from tracerank.readers.base import Parsed, UnreadableRollout
-from tracerank.readers.formats.chat import ChatReader
+from tracerank.readers.detect import READERS
 from tracerank.readers.formats.evaluation_runs import BrowseCompPlusReader
 
 READER = BrowseCompPlusReader()
@@ -46,7 +46,7 @@ def test_a_run_becomes_a_rollout() -> None:
     whole = item("tool_call", json.dumps({"docid": "123", "text": "All of it"}), "get_document", {"docid": "123"})
     row = run(search("q", "123", "9"), item("output_text", "Let me look."), whole, item("output_text", FINAL))
     assert READER.recognises(row)
-    assert not ChatReader().recognises(row)
+    assert not READERS["openai-chat"].recognises(row)
     parsed = parse(row)
     assert (parsed.question.id, parsed.question.text, parsed.is_numbered) == ("769", "", False)
     one = parsed.rollout

@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 
 from tracerank.pools.types import BROWSING, WEBQA, Rollout
 from tracerank.readers.base import Parsed
-from tracerank.readers.formats.chat import ChatReader
+from tracerank.readers.detect import READERS
 from tracerank.readers.sources.record_fields import label_of, question_of, references_of, sample_id_of
 
-READER = ChatReader()
+READER = READERS["openai-chat"]
 Message = dict[str, Any]
 A, B = "https://a.org/x", "https://b.org/y"
 

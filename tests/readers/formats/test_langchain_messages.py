@@ -10,18 +10,9 @@ from tests.readers.shapes import shape
 from tracerank.pools.types import BROWSING, WEBQA, Rollout
 from tracerank.readers.base import Parsed
 from tracerank.readers.calls.assembly import URL_ONLY
-from tracerank.readers.formats.browsing import BrowsingReader
-from tracerank.readers.formats.canonical import CanonicalReader
-from tracerank.readers.formats.chat import ChatReader
-from tracerank.readers.formats.search_r1 import SearchR1Reader
-from tracerank.readers.formats.walked import ANTHROPIC, LANGCHAIN, OPENAI_RESPONSES
-from tracerank.readers.formats.webqa import WebQAReader
+from tracerank.readers.detect import READERS, detect
 
-READER = LANGCHAIN
-OTHERS = (
-    CanonicalReader(), WebQAReader(), SearchR1Reader(), BrowsingReader(), OPENAI_RESPONSES, ANTHROPIC,
-    ChatReader(),
-)  # fmt: skip
+READER = READERS["langchain"]
 Message = dict[str, Any]
 A, B = "https://a.org/x", "https://b.org/y"
 
@@ -93,8 +84,7 @@ def test_all_serialisations_of_the_library_read_the_same() -> None:
             {"inputs": {"question": "Which city?"}, "outputs": {"messages": messages[2:]}},
             {"values": {"messages": messages}, "next": [], "config": {}},
         ):
-            assert READER.recognises(row)
-            assert not any(other.recognises(row) for other in OTHERS)
+            assert detect(row) is READER
             parsed = parse(row)
             one = parsed.rollout
             assert parsed.question.text == "Which city?"

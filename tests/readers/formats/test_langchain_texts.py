@@ -8,9 +8,9 @@ import pytest
 
 from tracerank.pools.types import Rollout
 from tracerank.readers import read_pools
-from tracerank.readers.formats.walked import LANGCHAIN
+from tracerank.readers.detect import READERS
 
-READER = LANGCHAIN
+READER = READERS["langchain"]
 ASKED = "Which river flows through Vienna?\nOne word."
 ONE, TWO = "[1] Vienna\nhttps://a.org/v\nThe Danube it's.", "A page.\nHuman: no\nAI: The Inn."
 LABELLED = (

@@ -8,11 +8,10 @@ import pytest
 from tests.readers.shapes import shape
 from tracerank.pools.types import BROWSING, WEBQA, Rollout
 from tracerank.readers.base import Parsed
-from tracerank.readers.formats.chat import ChatReader
-from tracerank.readers.formats.walked import OPENAI_AGENTS, OPENAI_RESPONSES
+from tracerank.readers.detect import READERS
 
-READER = OPENAI_AGENTS
-RESPONSES = OPENAI_RESPONSES
+READER = READERS["openai-agents"]
+RESPONSES = READERS["openai-responses"]
 Item = dict[str, Any]
 A, B = "https://a.org/x", "https://b.org/y"
 FOUND = [{"title": "T x", "url": A, "snippet": "about x"}]
@@ -93,7 +92,7 @@ def test_a_run_of_the_sdk_reads_the_same_in_every_dump() -> None:
         (RESPONSES, {"items": result.to_input_list()}),
         (RESPONSES, {"input": result.to_input_list()}),
     ):
-        assert [one.recognises(row) for one in (READER, RESPONSES, ChatReader())] == [
+        assert [one.recognises(row) for one in (READER, RESPONSES, READERS["openai-chat"])] == [
             reader is READER,
             reader is RESPONSES,
             False,

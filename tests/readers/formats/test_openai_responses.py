@@ -10,16 +10,9 @@ from tests.readers.shapes import shape
 from tracerank.pools.types import BROWSING, WEBQA, Rollout
 from tracerank.readers.base import Parsed, UnreadableRollout
 from tracerank.readers.calls.assembly import URL_ONLY
-from tracerank.readers.formats.browsing import BrowsingReader
-from tracerank.readers.formats.canonical import CanonicalReader
-from tracerank.readers.formats.chat import ChatReader
-from tracerank.readers.formats.evaluation_runs import BrowseCompPlusReader
-from tracerank.readers.formats.search_r1 import SearchR1Reader
-from tracerank.readers.formats.walked import OPENAI_RESPONSES
-from tracerank.readers.formats.webqa import WebQAReader
+from tracerank.readers.detect import READERS, detect
 
-READER = OPENAI_RESPONSES
-OTHERS = (CanonicalReader(), WebQAReader(), SearchR1Reader(), BrowsingReader(), BrowseCompPlusReader(), ChatReader())
+READER = READERS["openai-responses"]
 Item = dict[str, Any]
 A, B, C = "https://a.org/x", "https://b.org/y", "https://c.org/z"
 
@@ -89,8 +82,7 @@ def test_a_response_as_the_openai_library_writes_it_is_read() -> None:
             {"question": "Which city?", "items": dump["output"]},
             {"question": "Which city?", "output": json.dumps(dump["output"])},
         ):
-            assert READER.recognises(row)
-            assert not any(other.recognises(row) for other in OTHERS)
+            assert detect(row) is READER
             parsed = parse(row)
             assert (parsed.question.text, parsed.is_numbered) == ("Which city?", False)
             one = parsed.rollout

@@ -17,7 +17,7 @@ from tracerank.errors import MalformedRollout
 from tracerank.pools.pool import Pool
 from tracerank.pools.types import Rollout
 from tracerank.readers import Problem, read_pools
-from tracerank.readers.formats.chat import ChatReader
+from tracerank.readers.detect import READERS
 from tracerank.readers.spans.reader import TelemetryReader
 
 READER = TelemetryReader()
@@ -349,7 +349,7 @@ DIALECTS = {
 @pytest.mark.parametrize("dialect", DIALECTS)
 def test_a_trace_becomes_a_rollout(tmp_path: Path, dialect: str) -> None:
     rows = DIALECTS[dialect]()
-    assert all(READER.recognises(row) and not ChatReader().recognises(row) for row in rows)
+    assert all(READER.recognises(row) and not READERS["openai-chat"].recognises(row) for row in rows)
     (pool,), problems = read(tmp_path, *rows)
     assert problems == []
     assert (pool.question.id, pool.question.text) == ("Who?", "Who?")

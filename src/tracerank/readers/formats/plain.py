@@ -13,7 +13,6 @@ from tracerank.answers.text_keys import trimmed
 from tracerank.pools.types import BROWSING, Question, Rollout
 from tracerank.readers.assemble import Dialogue, parsed_dialogue
 from tracerank.readers.base import Parsed, Record, reject
-from tracerank.readers.chat_roles import read_chat
 from tracerank.readers.chat_turns import Turns
 from tracerank.readers.sources.field_map import proposed_map
 from tracerank.readers.sources.record_fields import (
@@ -30,6 +29,7 @@ from tracerank.readers.sources.record_fields import (
 )
 from tracerank.readers.sources.unwrap import parts_of_pool
 from tracerank.readers.values import encodable, plain_text, said_of, text_of
+from tracerank.readers.walk import read_chat
 
 _ANSWER, _FINAL = "answer", "final_answer"
 _TRANSCRIPTS = (
