@@ -15,7 +15,7 @@ from tracerank.pools.pool import Pool
 from tracerank.pools.types import BROWSING, WEBQA, Evidence, Question, Rollout, Search
 from tracerank.readers import read_pools
 from tracerank.readers.base import Parsed, UnreadableRollout
-from tracerank.readers.detect import detect
+from tracerank.readers.detect import READERS, detect
 from tracerank.runs.atomic import write_lines
 
 READER = READERS["atif"]
