@@ -30,7 +30,7 @@ _HOMES: Mapping[str, str] = MappingProxyType(
         "dspy": "formats.dspy_history:DSPyReader",
         "smolagents": "formats.smolagents_memory:SmolagentsReader",
         "flashrag": "formats.evaluation_runs:FlashRAGReader",
-        "browsecomp-plus": "formats.evaluation_runs:BrowseCompPlusReader",
+        "browsecomp-plus": _WALKED,
         "tongyi": "formats.tongyi:TongyiReader",  # before Search-R1, whose answer tag it shares
         "search-r1": "formats.search_r1:SearchR1Reader",
         "browsing": "formats.browsing:BrowsingReader",

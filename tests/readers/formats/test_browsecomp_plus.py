@@ -11,9 +11,8 @@ from tracerank.pools.types import BROWSING, WEBQA
 from tracerank.readers import Problem, read_pools
 from tracerank.readers.base import Parsed, UnreadableRollout
 from tracerank.readers.detect import READERS
-from tracerank.readers.formats.evaluation_runs import BrowseCompPlusReader
 
-READER = BrowseCompPlusReader()
+READER = READERS["browsecomp-plus"]
 FINAL = "Explanation: see [123]\nExact Answer: Ada\nConfidence: 85%"
 
 
@@ -46,7 +45,6 @@ def test_a_run_becomes_a_rollout() -> None:
     whole = item("tool_call", json.dumps({"docid": "123", "text": "All of it"}), "get_document", {"docid": "123"})
     row = run(search("q", "123", "9"), item("output_text", "Let me look."), whole, item("output_text", FINAL))
     assert READER.recognises(row)
-    assert not READERS["openai-chat"].recognises(row)
     parsed = parse(row)
     assert (parsed.question.id, parsed.question.text, parsed.is_numbered) == ("769", "", False)
     one = parsed.rollout
@@ -96,9 +94,9 @@ def test_runs_of_one_query_form_a_pool_without_question_text(tmp_path: Path) -> 
 
 
 def test_a_run_without_results_keeps_its_place() -> None:
-    with pytest.raises(UnreadableRollout, match="'result'"):
+    with pytest.raises(UnreadableRollout, match="no items"):
         parse({"query_id": 1, "result": "x"})
-    with pytest.raises(MalformedRollout, match="'result'"):
+    with pytest.raises(MalformedRollout, match="no items"):
         parse({"result": None})
     with pytest.raises(MalformedRollout, match="no question"):
         parse({"query_id": None, "result": []})

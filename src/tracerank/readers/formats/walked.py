@@ -32,8 +32,9 @@ from tracerank.readers.walk import holds_calls, read_anything
 CHAT, LANGCHAIN, _AGENTS, _RESPONSES, _ANTHROPIC = (
     *("openai-chat", "langchain", "openai-agents", "openai-responses", "anthropic"),
 )
-NAMES = (_AGENTS, _RESPONSES, _ANTHROPIC, LANGCHAIN, CHAT)
-"""Of the vendors' messages."""
+_BROWSECOMP = "browsecomp-plus"
+NAMES = (_BROWSECOMP, _AGENTS, _RESPONSES, _ANTHROPIC, LANGCHAIN, CHAT)
+"""Of known layouts, most of them the messages of vendors."""
 
 _MESSAGES = (
     *("messages", "conversation", "conversations", "history", "trajectory", "rollout", "transcript", "chat_history"),
@@ -80,11 +81,20 @@ _WRITTEN = re.compile(
 def vendor_of(record: Record) -> str:
     """Whose messages a record holds, as the name of a row of the table; empty: it has no sign of any."""
     columns = (text for name in _WRITTEN_IN if isinstance(text := record.get(name), str))
+    if "query_id" in record and _is_browsecomp(record.get("result")):
+        return _BROWSECOMP
     batch = result.get("message") if isinstance(result := record.get("result"), Mapping) else None
     found = _sign(record, _MAX_DEPTH) or _sign(batch, 1) or next(filter(None, map(_written_sign, columns)), "")
     if not found and not isinstance(record.get("messages"), str) and told_in(record) is not None:
         return LANGCHAIN
     return found
+
+
+def _is_browsecomp(items: object) -> bool:
+    """Whether a list holds the typed results of BrowseComp-Plus, which keeps one run a file."""
+    return isinstance(items, list) and any(
+        isinstance(one, Mapping) and {"type", "tool_name"} <= one.keys() for one in items
+    )
 
 
 def _sign(value: object, depth: int) -> str:
