@@ -98,5 +98,5 @@ def test_a_run_without_results_keeps_its_place() -> None:
         parse({"query_id": 1, "result": "x"})
     with pytest.raises(MalformedRollout, match="no items"):
         parse({"result": None})
-    with pytest.raises(MalformedRollout, match="no question"):
+    with pytest.raises(MalformedRollout, match="no items"):
         parse({"query_id": None, "result": []})
