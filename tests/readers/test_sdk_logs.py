@@ -1,6 +1,6 @@
 """Logs that real SDKs wrote (``tests/readers/sdk_logs``): what is read of each, beside what the script said.
 
-The second scenario was made when the readers were finished: other tools, arguments and returns, hand-offs, streams, runs
+The second scenario was made when the readers were finished: other tools, arguments, returns, hand-offs, streams, runs
 without an answer, other ways to save than the first's. Stores and archives are compared in ``tests/gates``.
 """
 
