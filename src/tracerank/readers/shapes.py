@@ -171,6 +171,10 @@ def inline_return(fields: Fields, call: Called) -> Returned | None:
     """What a call keeps of its own return; None: nothing."""
     if call.results is not None and kind_of_part(fields) in ("websearchcall", "filesearchcall"):
         return Returned(None, call.id, call.name, _is_error(fields) or fields.get("status") == "incomplete")
+    for key in words.WRAPPED_CALLS:
+        inner = fields.get(key)
+        if isinstance(inner, Mapping) and (kept := inline_return(plain_fields(inner), call)) is not None:
+            return kept
     for key in words.INLINE_KEYS:
         if fields.get(key) is not None:
             return Returned(unwrapped(fields[key]), call.id, call.name, _is_error(fields))
@@ -232,15 +236,24 @@ def unwrapped(output: object) -> object:
             output = output["value"]
         elif len(output) <= 6 and isinstance(output.get("rawoutput", output.get("raw_output")), str | list | Mapping):
             output = output.get("rawoutput", output.get("raw_output"))
-        elif len(output) == 1 and (inner := next(iter(output.values()))) is not None and _boxes(output):
+        elif (inner := _boxed(output)) is not None:
             output = inner
         else:
             break
     return output
 
 
-def _boxes(output: Mapping[Any, Any]) -> bool:
-    return plain_key(next(iter(output))) in ("result", "output", "ok", "success", "structuredcontent")
+def _boxed(output: Mapping[Any, Any]) -> object:
+    """The one value of an object that says beside it only that all went well; None: it says more."""
+    if len(output) == 1:
+        return next(iter(output.values())) if plain_key(next(iter(output))) in words.BOXES else None
+    flags = [key for key in output if plain_key(key) in words.FLAGS]
+    rest = [value for key, value in output.items() if key not in flags]
+    return rest[0] if len(rest) == 1 and flags and all(_went_well(output[key]) for key in flags) else None
+
+
+def _went_well(flag: object) -> bool:
+    return flag in (None, True, "", 200) or (isinstance(flag, str) and flag.lower() in words.WENT_WELL)
 
 
 def _is_definition(fields: Fields) -> bool:
@@ -270,6 +283,12 @@ def _first(fields: Fields, keys: tuple[str, ...]) -> object:
 
 
 # ---- several objects that belong together
+
+
+def has_done(fields: Fields) -> bool:
+    """Whether a message lists calls together with their returns: its words were said after them."""
+    listed = [one for key in words.CALL_LISTS if isinstance(given := fields.get(key), list) for one in given]
+    return any(isinstance(one, Mapping) and keeps_both(plain_fields(one)) for one in listed)
 
 
 def keeps_both(fields: Fields) -> bool:

@@ -103,6 +103,11 @@ OUTPUT_KEYS = _listed(
 )
 INLINE_KEYS = _listed("output result observation observations toolresult tooloutput toolresponse")
 """Where a call keeps its own return; ``content`` and ``response`` beside a call are words."""
+BOXES = ("result", "output", "ok", "success", "structuredcontent")
+"""Names of the one value of a return that hold nothing else."""
+FLAGS = _words("status success ok error errormessage code statuscode")
+WENT_WELL = _words("success ok completed complete done found")
+"""What stands under flags beside the value of a return."""
 ID_KEYS = _listed("toolcallid callid tooluseid toolid functioncallid sourcecallid")
 WRAPPED_CALLS = _listed("function functioncall toolcall tooluse custom toolinvocation action")
 WRAPPED_RETURNS = _listed("toolresult functionresponse toolcallresult toolresponse functionresult")

@@ -22,6 +22,7 @@ from tracerank.readers.shapes import (
     acted,
     call_of,
     chat_message,
+    has_done,
     inline_return,
     is_aside,
     is_passing,
@@ -226,7 +227,8 @@ class _Walk:
         kept = fields.get("additionalkwargs")
         if isinstance(kept, Mapping):  # where LangChain kept hosted calls beside the words
             self.enter(kept.get("tool_outputs"), role, depth - 1)
-        is_said = self._words(fields, role)  # before the calls beside them: a plan is no answer
+        is_late = has_done(fields)
+        is_said = not is_late and self._words(fields, role)  # before the calls beside them: a plan is no answer
         for key in _in_order(fields):
             inner = fields[key]
             if isinstance(inner, str) and (key in words.ENCODED_KEYS or inner.startswith(_COMPONENT)):
@@ -237,6 +239,8 @@ class _Walk:
                 is_said and key in words.WORD_KEYS and _is_text(inner)
             ):
                 self.enter(inner, role, depth - 1)
+        if is_late:
+            self._words(fields, role)
         for key in words.STRUCTURED_KEYS:
             if isinstance(given := fields.get(key), Mapping) and (stated := stated_answer(given)) is not None:
                 self._opens(None)

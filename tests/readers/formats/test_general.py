@@ -496,3 +496,50 @@ def test_in_a_group_that_is_logged_as_users_whoever_speaks_second_answers(tmp_pa
     called = [said[0], {"role": "assistant", "name": "researcher", "tool_calls": [call]}, said[1]]
     (pool,) = read_pools(lines(tmp_path, {"messages": called}, {"messages": said}))
     assert [one.answer for one in pool.rollouts] == ["Danube", "Danube"]
+
+
+_INVOCATION = {"state": "result", "toolCallId": "1", "toolName": "lookupDocs", "args": {"query": "q"}, "result": FOUND}
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        {
+            "content": "",
+            "parts": [{"type": "tool-invocation", "toolInvocation": _INVOCATION}, {"type": "text", "text": "Danube"}],
+        },
+        {"content": "Danube", "toolInvocations": [_INVOCATION]},
+        {"content": {"format": 2, "toolInvocations": [_INVOCATION], "content": "Danube"}},
+    ],
+    ids=["a part", "beside the words", "a stored message"],
+)
+def test_a_call_that_keeps_its_own_return_is_done_before_the_words_beside_it(said: Any, tmp_path: Path) -> None:
+    problems: list[Problem] = []
+    asked, rollout = only(lines(tmp_path, {"messages": [ASKED, {"role": "assistant", **said}]}), problems)
+    assert (asked, rollout.answer, problems) == ("Which river?", "Danube", [])
+    assert [(search.query, len(search.evidence)) for search in rollout.searches] == [("q", 1)]
+
+
+@pytest.mark.parametrize(
+    ("response", "texts"),
+    [
+        ({"status": "success", "report": "The Danube it is."}, ["The Danube it is."]),
+        ({"status": "success", "data": "The Danube it is."}, ["The Danube it is."]),
+        ({"success": True, "error": None, "answer_text": "The Danube it is."}, ["The Danube it is."]),
+        ({"status": "error", "report": "no such city"}, []),
+        ({"status": "error", "error_message": "no such city"}, []),
+    ],
+)
+def test_a_return_beside_a_status_is_what_it_says(response: Any, texts: list[str], tmp_path: Path) -> None:
+    parts = [
+        ("user", {"text": "Which river?"}),
+        ("model", {"functionCall": {"id": "1", "name": "lookup_docs", "args": {"query": "q"}}}),
+        ("user", {"functionResponse": {"id": "1", "name": "lookup_docs", "response": response}}),
+        ("model", {"text": "Danube"}),
+    ]
+    events = [
+        {"author": "a" if n else "user", "content": {"role": role, "parts": [part]}}
+        for n, (role, part) in enumerate(parts)
+    ]
+    _, rollout = only(lines(tmp_path, {"app_name": "x", "events": events}))
+    assert [seen.text for search in rollout.searches for seen in search.evidence] == texts
