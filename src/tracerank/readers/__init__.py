@@ -292,7 +292,7 @@ class _Source:
         assigned = assign_readers(records) if reader is None else ((reader, r) for r in taken_apart(records, reader))
         for chosen, item in assigned:
             with using(self.names), answering_with(self.answer_field):
-                placed = parse_record(chosen, item, self.report, is_named=reader is not None)
+                placed = parse_record(chosen, item, self.report)
             self.on_record((placed.reading if placed is not None else "") or chosen.name)
             if placed is None:
                 continue
