@@ -1,6 +1,6 @@
 """Records of all formats beside what is read of them, one per line of ``cases.jsonl``: a new one needs no code.
 
-``python -m tests.readers.formats.test_cases`` writes what is read today into every line, for a change on purpose; look at
+``python -m tests.readers.formats.test_cases`` writes what is read today into every line, for a change on purpose; read
 the difference before you commit it. Each case is named after what it shows.
 """
 
