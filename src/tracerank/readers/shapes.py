@@ -199,7 +199,7 @@ def _bare_return(fields: Fields, *, is_told: bool) -> Returned | None:
     output = unwrapped(fields[key])
     is_error = _is_error(fields)
     if is_told and call_id is None:
-        call_id = _text_id(fields.get("id"))
+        call_id = _text_id(fields.get("parentid" if kind_of_part(fields).endswith("event") else "id"))
     kind = kind_of_part(fields)
     results = hosted_results(output) if is_hosted_result(kind) else None
     if results is not None and isinstance(output, Mapping) and output.get("error_code"):
@@ -223,6 +223,7 @@ def _is_error(fields: Fields) -> bool:
 
 def unwrapped(output: object) -> object:
     """A return without the boxes that say only of what kind it is: ``{type, value}``, ``[{json}]``."""
+    output = _untagged(output)
     if isinstance(output, list):
         output = plain_sources(output)
     for _ in range(4):
@@ -241,6 +242,23 @@ def unwrapped(output: object) -> object:
         else:
             break
     return output
+
+
+def _untagged(value: object, depth: int = 6) -> object:
+    """What a dump holds that keeps the names of Python classes, without them."""
+    if isinstance(value, list):
+        return [_untagged(one, depth) for one in value] if any(map(_is_tagged, value)) else value
+    while depth and _is_tagged(value) and isinstance(value, Mapping):
+        inner = next((value[key] for key in words.TAGGED_KEYS if key in value), None)
+        value = inner["parts"] if isinstance(inner, Mapping) and isinstance(inner.get("parts"), list) else inner
+        depth -= 1
+        if isinstance(value, list):
+            return _untagged(value, depth)
+    return value
+
+
+def _is_tagged(value: object) -> bool:
+    return isinstance(value, Mapping) and any(tag in value for tag in words.CLASS_TAGS)
 
 
 def _boxed(output: Mapping[Any, Any]) -> object:
