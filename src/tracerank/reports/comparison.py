@@ -1,7 +1,8 @@
 """Several reports on one prompt, compared: which to return, and for each of its claims what the others say."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, astuple, dataclass, replace
+from functools import cache
 from typing import Any
 
 from tracerank.errors import UsageError
@@ -10,9 +11,8 @@ from tracerank.pools.types import Rollout
 from tracerank.reports.choice import EMPTY, STUB, TRUNCATED, Choice, choose, is_narration
 from tracerank.reports.sentences import MAX_CHARACTERS, Span
 from tracerank.reports.sources import Source, Sources, citations
-from tracerank.reports.statements import Report, Sentence, Statement, read_report
-from tracerank.reports.support import Conflict, PoolSupport, Support
-from tracerank.reports.values import Value, plainly, written
+from tracerank.reports.statements import Report, read_report
+from tracerank.reports.support import PoolSupport
 
 NO_CONFIDENCE = "no confidence: how often a chosen report is right was not measured"
 LACKING_FROM = 2
@@ -164,27 +164,14 @@ def compare_reports(
     rollouts = _rollouts(reports)
     read = [read_report("" if rollout.problem else rollout.answer or "") for rollout in rollouts]
     choice = choose(prompt, read) if chosen is None else replace(choose(prompt, read), index=chosen, flaw=None)
-    support = PoolSupport(prompt, read)
-    claims: list[Claim] = []
-    has_evidence = any(rollout.has_evidence for rollout in rollouts)
-    sources = Sources(rollouts, support.topic) if has_evidence else None
-    for owner, report in enumerate(read):
-        cited = citations(report)
-        for sentence, statement, said in _said(owner, report, support):
-            cites = cited.get(sentence.span, ())
-            weights = support.index.weights_of(statement)
-            claims.append(
-                _claim(owner, sentence, statement, said, read, cites)
-                if sources is None
-                else _claim(owner, sentence, statement, said, read, cites, sources.of(statement, weights, cites))
-            )
+    claims = tuple(_claims(prompt, rollouts, read))
     text = "" if choice.index is None else read[choice.index].text
     return Comparison(
         prompt,
         choice.index,
         text,
         _compared(rollouts, choice),
-        tuple(claims),
+        claims,
         _lacks(claims, choice),
         _note(read, choice, claims),
     )
@@ -201,58 +188,40 @@ def _rollouts(given: Sequence[str | Rollout | None] | Pool) -> tuple[Rollout, ..
     return tuple(one if isinstance(one, Rollout) else Rollout(index, one) for index, one in enumerate(given))
 
 
-def _said(owner: int, report: Report, support: PoolSupport) -> Iterator[tuple[Sentence, Statement, Support]]:
-    for sentence in report.sentences:
-        if not is_narration(report.shown(sentence.span)):
-            for statement in sentence.statements:
-                if statement.tokens - support.topic:
-                    yield sentence, statement, support.of(owner, statement)
+def _claims(prompt: str, rollouts: Sequence[Rollout], read: Sequence[Report]) -> Iterator[Claim]:
+    support = PoolSupport(prompt, read)
+    sources = Sources(rollouts, support.topic) if any(rollout.has_evidence for rollout in rollouts) else None
 
+    @cache
+    def quoted(report: int, span: Span) -> Elsewhere:
+        return Elsewhere(report, read[report].shown(span)[:MAX_ELSEWHERE], *span)
 
-def _claim(
-    owner: int,
-    sentence: Sentence,
-    statement: Statement,
-    said: Support,
-    read: Sequence[Report],
-    cites: tuple[str, ...],
-    sourced: tuple[Source, ...] = (),
-) -> Claim:
-    text = read[owner].shown(statement.span)
-    contradictions = tuple(_contradiction(conflict, text, read[conflict.report]) for conflict in said.conflicts)
-    return Claim(
-        owner,
-        text,
-        read[owner].shown(sentence.span),
-        *statement.span,
-        sentence.span.start,
-        len(said.matches),
-        tuple(Elsewhere(match.report, *_quoted(read[match.report], match.sentence)) for match in said.matches),
-        _contested(contradictions),
-        contradictions,
-        sourced,
-        cites,
-        round(said.score, 3),
-    )
-
-
-def _quoted(report: Report, span: Span) -> tuple[str, int, int]:
-    return report.shown(span)[:MAX_ELSEWHERE], *span
-
-
-def _contradiction(conflict: Conflict, text: str, other: Report) -> Contradiction:
-    there = other.shown(conflict.sentence)
-    return Contradiction(
-        conflict.report,
-        *_quoted(other, conflict.sentence),
-        tuple(_as_written(text, value) for value in conflict.here),
-        tuple(_as_written(there, value) for value in conflict.there),
-    )
-
-
-def _as_written(text: str, value: Value) -> str:
-    span = written(text, value)
-    return plainly(value) if span is None else text[slice(*span)]
+    for owner, report in enumerate(read):
+        cited = citations(report)
+        for sentence in report.sentences:
+            shown = report.shown(sentence.span)
+            cites = cited.get(sentence.span, ())
+            for statement in () if is_narration(shown) else sentence.statements:
+                if statement.tokens <= support.topic:
+                    continue
+                said = support.of(owner, statement)
+                contradictions = tuple(
+                    Contradiction(*astuple(quoted(one.report, one.span)), one.here, one.there) for one in said.conflicts
+                )
+                yield Claim(
+                    owner,
+                    shown if statement.span == sentence.span else report.shown(statement.span),
+                    shown,
+                    *statement.span,
+                    sentence.span.start,
+                    len(said.matches),
+                    tuple(quoted(one.report, one.sentence) for one in said.matches),
+                    _contested(contradictions),
+                    contradictions,
+                    sources.of(statement, support.index.weights_of(statement), cites) if sources else (),
+                    cites,
+                    round(said.score, 3),
+                )
 
 
 def _contested(contradictions: Sequence[Contradiction]) -> str | None:

@@ -9,9 +9,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from tracerank.reports.index import SentenceIndex, share
+from tracerank.reports.relations import PoolRelations, opposed
 from tracerank.reports.sentences import Span
 from tracerank.reports.statements import Report, Sentence, Statement
-from tracerank.reports.values import Value, agree, exclude, read_words, same_amounts
+from tracerank.reports.values import Value, agree, as_written, exclude, read_words, same_amounts
 
 STANDS = 0.6
 """Share of a statement's words, by weight, that a sentence of another report must hold."""
@@ -19,6 +20,8 @@ STANDS_ANYWAY = 0.85
 """The same where its values are not all there."""
 MAX_VALUES = 8
 """A clause with more values is a table or a listing: its values are only looked for as they are."""
+ALIKE = 0.75
+"""Share of the words of two statements that both have, where one denies what the other says."""
 SAME_FRAME = 0.5
 """Share of the words around a value that another report must use with another value."""
 
@@ -29,17 +32,18 @@ class Match:
 
     report: int
     sentence: Span
-    share: float
 
 
 @dataclass(frozen=True, slots=True)
 class Conflict:
-    """Another report says the same with another value."""
+    """Another report says the same with another value or name, or denies it."""
 
     report: int
-    sentence: Span
-    here: tuple[Value, ...]
-    there: tuple[Value, ...]
+    span: Span
+    """Of the clause or sentence that says so."""
+    here: tuple[str, ...]
+    """The values, as they are written."""
+    there: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +62,7 @@ class PoolSupport:
     def __init__(self, prompt: str, reports: Sequence[Report]) -> None:
         self.topic = frozenset(read_words(prompt).content)
         self.index = SentenceIndex(reports, self.topic)
+        self._relations = PoolRelations(reports, self.topic, self.index)
         self._reports = reports
         self._others = max(1, len(reports) - 1)
         self._known: dict[tuple[int, frozenset[str], tuple[Value, ...], bool], Support] = {}
@@ -75,25 +80,34 @@ class PoolSupport:
         frame = {word: weights[word] for word in statement.words}
         best: dict[int, tuple[float, int]] = {}
         agreeing: set[int] = set()
-        conflicts: dict[int, Conflict] = {}
-        for index in self.index.nearest(weights, owner):
+        valued: dict[int, Conflict] = {}
+        contested = {
+            other: Conflict(other, there.sentence, (self._shown(owner, here.span),), (self._shown(other, there.span),))
+            for other, here, there in self._relations.against(owner, statement.span)
+        }
+        for at_most, index in self.index.nearest(weights, owner):
             other, sentence = self.index.owners[index], self.index.sentences[index]
-            best[other] = max(best.get(other, (0.0, 0)), (share(weights, sentence.tokens), -index))
+            if other in best and at_most <= best[other][0] and (not statement.values or other in agreeing):
+                continue
+            held = share(weights, sentence.tokens)
+            best[other] = max(best.get(other, (0.0, 0)), (held, -index))
+            if other not in contested and held >= STANDS and (found := self._denial(text, statement, index)):
+                contested[other] = found
             if statement.values and share(frame, sentence.tokens) >= SAME_FRAME:
                 if has_values(sentence, statement):
                     agreeing.add(other)
-                elif other not in conflicts and (found := self._conflict(text, statement, frame, index)) is not None:
-                    conflicts[other] = found
-        contested = {other: found for other, found in sorted(conflicts.items()) if other not in agreeing}
+                elif other not in valued and (found := self._conflict(text, statement, frame, index)):
+                    valued[other] = found
+        contested |= {other: found for other, found in valued.items() if other not in agreeing}
         matches = []
         for other, (held, index) in sorted(best.items()):
             span = self.index.sentences[-index].span
             if other in contested or held < STANDS:
                 continue
             if stands(held, not statement.values or other in agreeing) or same_amounts(text, self._text(other, span)):
-                matches.append(Match(other, span, held))
+                matches.append(Match(other, span))
         score = sum(held for other, (held, _) in best.items() if other not in contested) / self._others
-        return Support(tuple(matches), tuple(contested.values()), score)
+        return Support(tuple(matches), tuple(contested[other] for other in sorted(contested)), score)
 
     def _conflict(self, text: str, statement: Statement, frame: Mapping[str, float], index: int) -> Conflict | None:
         """A clause of a sentence with the same words and, of one kind, other values."""
@@ -104,15 +118,34 @@ class PoolSupport:
             if not 0 < len(each.values) <= MAX_VALUES or share(frame, each.words) < SAME_FRAME:
                 continue
             for kind in dict.fromkeys(value.kind for value in statement.values):
-                here = tuple(value for value in statement.values if value.kind == kind)
-                there = tuple(value for value in each.values if value.kind == kind)
+                here = [value for value in statement.values if value.kind == kind]
+                there = [value for value in each.values if value.kind == kind]
                 is_other = there and not any(agree(value, there) for value in here)
-                if is_other and exclude(text, self._text(other, each.span), kind):
-                    return Conflict(other, each.span, here, there)
+                said = self._text(other, each.span)
+                if is_other and exclude(text, said, kind):
+                    return Conflict(other, each.span, as_written(text, here), as_written(said, there))
+        return None
+
+    def _denial(self, text: str, statement: Statement, index: int) -> Conflict | None:
+        """A clause of a sentence that says with the same words what this one denies, or denies what this one says."""
+        for each in self.index.sentences[index].statements:
+            if each.is_negative == statement.is_negative or not alike(statement, each):
+                continue
+            other = self.index.owners[index]
+            if (found := opposed(text, self._text(other, each.span))) is not None:
+                return Conflict(other, each.span, (found[0],), (found[1],))
         return None
 
     def _text(self, report: int, span: Span) -> str:
         return self._reports[report].plain[span.start : span.end]
+
+    def _shown(self, report: int, span: Span) -> str:
+        return self._reports[report].shown(span)
+
+
+def alike(one: Statement, other: Statement) -> bool:
+    """Whether two statements consist of the same words and values, but for a few."""
+    return len(one.tokens & other.tokens) >= ALIKE * len(one.tokens | other.tokens)
 
 
 def stands(held: float, has_all_values: bool) -> bool:

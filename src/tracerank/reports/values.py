@@ -153,6 +153,13 @@ def written(text: str, value: Value) -> tuple[int, int] | None:
     return next((span for span in spans if value.token in tokens(text[slice(*span)])), None)
 
 
+def as_written(text: str, values: Iterable[Value]) -> tuple[str, ...]:
+    """Values as a text has them, on one line."""
+    line = " ".join(text.split())
+    spans = [(value, written(line, value)) for value in values]
+    return tuple(plainly(value) if span is None else line[slice(*span)] for value, span in spans)
+
+
 def plainly(value: Value) -> str:
     """A value that is not written in figures."""
     number = value.token[1:].strip("-") if value.amount is None else f"{value.amount:,g}"
