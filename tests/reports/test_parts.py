@@ -45,3 +45,7 @@ def test_the_sides_of_a_dispute_are_named_the_most_frequent_first() -> None:
     assert note is not None
     assert note.endswith('disputed part "who built it": Ida Brandt in #1, #2; Tomas Rehn in #0')
     assert "disputed" not in (tr.decide("When did the Kessel bridge open?", answers).note or "")
+    session = tr.Session(BOTH)
+    for answer in answers:
+        session.add(answer)
+    assert session.decision().note == note
