@@ -26,7 +26,7 @@ NEARLY = 0.1
 _MONTH = rf"(?:{'|'.join(month.title() for month in MONTHS)}|(?:Jan|Feb|Mar|Apr|Jun|Jul|Aug|Sept?|Oct|Nov|Dec)\.?)"
 _WRITTEN = lazy_pattern(
     rf"{_MONTH}\s+\d{{1,2}}(?:st|nd|rd|th)?(?:,?\s+\d{{4}})?\b|\d{{1,2}}(?:st|nd|rd|th)?\s+(?:of\s+)?{_MONTH}(?:,?\s+\d{{4}})?\b"
-    rf"|{_MONTH}\s+\d{{4}}\b|(?:[$£€]\s?)?\d+(?:[,./-]\d+)*(?:\s?%|\s+(?:hundred|thousand|million|billion|trillion|percent)\b)?"
+    rf"|{_MONTH}\s+\d{{4}}\b|\d{{4}}(?=[-–]\d{{4}}\b)|(?:[$£€]\s?)?\d+(?:[,./-]\d+)*(?:\s?%|\s+(?:hundred|thousand|million|billion|trillion|percent)\b)?"
 )
 _WORD = lazy_pattern(r"[0-9][0-9,]*(?:\.[0-9]+)?|[^\W\d_]+")
 _EMPTY = (
@@ -163,7 +163,9 @@ def as_written(text: str, values: Iterable[Value]) -> tuple[str, ...]:
 def plainly(value: Value) -> str:
     """A value that is not written in figures."""
     number = value.token[1:].strip("-") if value.amount is None else f"{value.amount:,g}"
-    return f"{value.kind}{number}" if value.kind in _SIGNS else number
+    if value.kind in _SIGNS:
+        return f"{value.kind}{number}"
+    return number if value.kind in (DATE, NUMBER) else f"{number} {value.kind}"
 
 
 @lru_cache(maxsize=65536)
