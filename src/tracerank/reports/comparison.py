@@ -218,7 +218,7 @@ def _claims(prompt: str, rollouts: Sequence[Rollout], read: Sequence[Report]) ->
                     tuple(quoted(one.report, one.sentence) for one in said.matches),
                     _contested(contradictions),
                     contradictions,
-                    sources.of(statement, support.index.weights_of(statement), cites) if sources else (),
+                    sources.of(statement, support.index.weights_of(statement.tokens), cites) if sources else (),
                     cites,
                     round(said.score, 3),
                 )

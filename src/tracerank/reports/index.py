@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from math import fsum, log
 
-from tracerank.reports.statements import Report, Sentence, Statement
+from tracerank.reports.statements import Report, Sentence
 
 MAX_VISITS = 60
 """Sentences that are looked at for one statement and text, those with the statement's rarest words first."""
@@ -42,9 +42,9 @@ class SentenceIndex:
         }
         """Token to its rarity among the sentences; words of the prompt weigh nothing."""
 
-    def weights_of(self, statement: Statement) -> dict[str, float]:
-        """The tokens of a statement of one of the texts with their weights."""
-        return {token: self.weights[token] for token in statement.tokens}
+    def weights_of(self, tokens: frozenset[str]) -> dict[str, float]:
+        """Tokens of one of the texts with their weights."""
+        return {token: self.weights[token] for token in tokens}
 
     def nearest(self, weights: Mapping[str, float], owner: int | None = None) -> list[tuple[float, int]]:
         """The sentences but the owner's that share most, likeliest first: upper bound of the share, and index."""

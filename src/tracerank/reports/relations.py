@@ -48,6 +48,7 @@ _DENIED = lazy_pattern(
 _HEDGED = lazy_pattern(
     r"(?i)\b(?:some|many|most|few|several|certain|often|usually|sometimes|may|might|if|when|unless)\b"
 )
+_CAPITALISED = lazy_pattern(r"(?<=[\w,;'’)]\s)[^\W\d_a-zß-ÿ]\w+")
 
 Key = tuple[str, frozenset[str]]
 
@@ -133,6 +134,11 @@ def _subject(text: str, start: int, end: int) -> frozenset[str]:
 def _content(text: str) -> frozenset[str]:
     """The stems of a name, or of any words."""
     return frozenset(_SAME.get(word, word) for word in read_words(text.replace(".", "")).content)
+
+
+def proper_words(text: str) -> frozenset[str]:
+    """The stems of the capitalised words in a text, but for its first word."""
+    return frozenset(read_words(" ".join(_CAPITALISED.findall(text))).content)
 
 
 def opposed(one: str, other: str) -> tuple[str, str] | None:

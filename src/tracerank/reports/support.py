@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from tracerank.reports.index import SentenceIndex, share
-from tracerank.reports.relations import PoolRelations, opposed
+from tracerank.reports.relations import PoolRelations, opposed, proper_words
 from tracerank.reports.sentences import Span
 from tracerank.reports.statements import Report, Sentence, Statement
 from tracerank.reports.values import Value, agree, as_written, exclude, read_words, same_amounts
@@ -24,6 +24,8 @@ ALIKE = 0.75
 """Share of the words of two statements that both have, where one denies what the other says."""
 SAME_FRAME = 0.5
 """Share of the words around a value that another report must use with another value."""
+OTHER_FRAME = 0.4
+"""Share of the other's words that this one must have for it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +78,7 @@ class PoolSupport:
 
     def _support(self, owner: int, statement: Statement) -> Support:
         text = self._text(owner, statement.span)
-        weights = self.index.weights_of(statement)
+        weights = self.index.weights_of(statement.tokens)
         frame = {word: weights[word] for word in statement.words}
         best: dict[int, tuple[float, int]] = {}
         agreeing: set[int] = set()
@@ -117,14 +119,21 @@ class PoolSupport:
         for each in self.index.sentences[index].statements:
             if not 0 < len(each.values) <= MAX_VALUES or share(frame, each.words) < SAME_FRAME:
                 continue
+            said = self._text(other, each.span)
+            if share(self.index.weights_of(each.words), statement.words) < OTHER_FRAME or self._of_others(text, said):
+                continue
             for kind in dict.fromkeys(value.kind for value in statement.values):
                 here = [value for value in statement.values if value.kind == kind]
                 there = [value for value in each.values if value.kind == kind]
                 is_other = there and not any(agree(value, there) for value in here)
-                said = self._text(other, each.span)
                 if is_other and exclude(text, said, kind):
                     return Conflict(other, each.span, as_written(text, here), as_written(said, there))
         return None
+
+    def _of_others(self, one: str, other: str) -> bool:
+        """Whether each of two texts names something that the other does not: then they are about different things."""
+        ours, theirs = (proper_words(text) - self.topic for text in (one, other))
+        return bool(ours - theirs and theirs - ours)
 
     def _denial(self, text: str, statement: Statement, index: int) -> Conflict | None:
         """A clause of a sentence that says with the same words what this one denies, or denies what this one says."""
