@@ -1,7 +1,7 @@
 """Several reports on one prompt, compared: which to return, and for each of its claims what the others say."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, astuple, dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from functools import cache
 from typing import Any
 

@@ -150,7 +150,7 @@ def _of_text(text: str) -> Said:
     return Said(text, read.values, () if read.values else (plain,))
 
 
-def _by_question(question: str, answers: Mapping[int, str]) -> Iterator[tuple[str, Mapping[int, Said]]]:
+def _by_question(question: str, answers: Mapping[int, str]) -> Iterator[tuple[str, dict[int, Said]]]:
     """What each answer has for each part of the question; of several parts of one kind, in the part's order."""
     parts = asked_parts(question)
     known = frozenset(map(stem, words(question.lower().replace("?", " "))))
@@ -162,8 +162,11 @@ def _by_question(question: str, answers: Mapping[int, str]) -> Iterator[tuple[st
             found = list(_names(answer, known) if part.kind == NAME else _values(part.kind, answer))
             if count > 1:
                 found = found[order : order + 1] if len(found) == count else []
-            values, names = ([one for each in found for one in each[at]] for at in (1, 2))
-            said[sample] = Said(", ".join(each.text for each in found), tuple(values), tuple(names))
+            said[sample] = Said(
+                ", ".join(each.text for each in found),
+                tuple(value for each in found for value in each.values),
+                tuple(name for each in found for name in each.names),
+            )
         yield part.text, said
 
 
