@@ -1,43 +1,21 @@
 """Several reports on one prompt, compared: which to return, and for each of its claims what the others say."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
-from functools import cache
+from dataclasses import dataclass, fields, is_dataclass, replace
 from typing import Any
 
 from tracerank.errors import UsageError
 from tracerank.pools.pool import Pool
 from tracerank.pools.types import Rollout
 from tracerank.reports.choice import EMPTY, STUB, TRUNCATED, Choice, choose, is_narration
-from tracerank.reports.sentences import MAX_CHARACTERS, Span
+from tracerank.reports.sentences import MAX_CHARACTERS
 from tracerank.reports.sources import Source, Sources, citations
 from tracerank.reports.statements import Report, read_report
-from tracerank.reports.support import PoolSupport
+from tracerank.reports.support import MAX_QUOTED, Contradiction, Elsewhere, PoolSupport
 
 NO_CONFIDENCE = "no confidence: how often a chosen report is right was not measured"
 LACKING_FROM = 2
 """Other reports that must say what the chosen one lacks."""
-MAX_ELSEWHERE = 400
-"""Characters of a sentence that is quoted from another report."""
-
-
-@dataclass(frozen=True, slots=True)
-class Elsewhere:
-    """A sentence of another report that says a claim, or says it with another value."""
-
-    report: int
-    text: str
-    start: int
-    end: int
-
-
-@dataclass(frozen=True, slots=True)
-class Contradiction(Elsewhere):
-    """A sentence with another value."""
-
-    here: tuple[str, ...]
-    """The values of the claim, as they are written."""
-    there: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,40 +95,17 @@ class Comparison:
 
     def record(self) -> dict[str, Any]:
         """In plain values, as ``select`` and the service write it; sentences of other reports by their offsets."""
-        return {
-            "chosen": self.chosen,
-            "reports": [asdict(report) for report in self.reports],
-            "claims": [_claim_record(claim) for claim in self.claims],
-            "lacks": [
-                {"text": each.text, "reports": list(each.reports), "where": [_place(one) for one in each.where]}
-                for each in self.lacks
-            ],
-            "confidence": None,
-            "note": self.note,
-        }
+        record = {name: _plain(getattr(self, name)) for name in ("chosen", "reports", "claims", "lacks", "note")}
+        return {**record, "confidence": None}
 
 
-def _place(where: Elsewhere) -> dict[str, Any]:
-    return {"report": where.report, "start": where.start, "end": where.end}
-
-
-def _claim_record(claim: Claim) -> dict[str, Any]:
-    return {
-        "report": claim.report,
-        "text": claim.text,
-        "sentence": claim.sentence,
-        "start": claim.start,
-        "end": claim.end,
-        "others": claim.others,
-        "where": [_place(one) for one in claim.where],
-        "contested": claim.contested,
-        "contradictions": [
-            {**_place(one), "here": list(one.here), "there": list(one.there)} for one in claim.contradictions
-        ],
-        "sourced": [asdict(source) for source in claim.sourced],
-        "cites": list(claim.cites),
-        "score": claim.score,
-    }
+def _plain(value: Any) -> Any:
+    if isinstance(value, tuple):
+        return [_plain(each) for each in value]
+    if not is_dataclass(value):
+        return value
+    left_out = "text" if isinstance(value, Elsewhere) else None
+    return {each.name: _plain(getattr(value, each.name)) for each in fields(value) if each.name != left_out}
 
 
 def compare_reports(
@@ -192,10 +147,6 @@ def _claims(prompt: str, rollouts: Sequence[Rollout], read: Sequence[Report]) ->
     support = PoolSupport(prompt, read)
     sources = Sources(rollouts, support.topic) if any(rollout.has_evidence for rollout in rollouts) else None
 
-    @cache
-    def quoted(report: int, span: Span) -> Elsewhere:
-        return Elsewhere(report, read[report].shown(span)[:MAX_ELSEWHERE], *span)
-
     for owner, report in enumerate(read):
         cited = citations(report)
         for sentence in report.sentences:
@@ -205,19 +156,16 @@ def _claims(prompt: str, rollouts: Sequence[Rollout], read: Sequence[Report]) ->
                 if statement.tokens <= support.topic:
                     continue
                 said = support.of(owner, statement)
-                contradictions = tuple(
-                    Contradiction(*astuple(quoted(one.report, one.span)), one.here, one.there) for one in said.conflicts
-                )
                 yield Claim(
                     owner,
                     shown if statement.span == sentence.span else report.shown(statement.span),
                     shown,
                     *statement.span,
                     sentence.span.start,
-                    len(said.matches),
-                    tuple(quoted(one.report, one.sentence) for one in said.matches),
-                    _contested(contradictions),
-                    contradictions,
+                    len(said.where),
+                    said.where,
+                    _contested(said.contradictions),
+                    said.contradictions,
                     sources.of(statement, support.index.weights_of(statement.tokens), cites) if sources else (),
                     cites,
                     round(said.score, 3),
@@ -247,7 +195,7 @@ def _lacks(claims: Sequence[Claim], choice: Choice) -> tuple[Lacking, ...]:
             continue
         if (claim.report, claim.sentence_start) not in told:
             where = tuple(each for each in claim.where if each.report in holders)
-            own = Elsewhere(claim.report, claim.sentence[:MAX_ELSEWHERE], claim.start, claim.end)
+            own = Elsewhere(claim.report, claim.sentence[:MAX_QUOTED], claim.start, claim.end)
             found.append(Lacking(claim.text, tuple(sorted(holders)), (own, *where)))
         told |= {(each.report, each.start) for each in claim.where}
     return tuple(found)

@@ -62,8 +62,9 @@ class Relation(NamedTuple):
     """What it is said of, in content words; empty: no name came before it."""
     names: tuple[frozenset[str], ...]
     """In stemmed words; of a place, the exact one before the wider ones."""
-    span: Span
-    """Of the names; of a place, of the exact one."""
+    text: str
+    """The names as they are written; of a place, the exact one."""
+    start: int
     sentence: Span
 
     def excludes(self, other: "Relation") -> bool:
@@ -87,7 +88,7 @@ class PoolRelations:
             for one in relations(report):
                 is_of_topic = 2 * len(one.subject & topic) >= len(one.subject)
                 key = one.kind, frozenset() if is_of_topic else one.subject
-                self._said[-1].append((one.span.start, key, one))
+                self._said[-1].append((one.start, key, one))
                 of_key = self._by_key.setdefault(key, {})
                 first = of_key.setdefault(number, one)
                 if first is not None and first.excludes(one):
@@ -119,9 +120,9 @@ def relations(report: Report) -> Iterator[Relation]:
             listed = _SEPARATOR.split(found[group])
             if names := tuple(filter(None, map(_content, listed))):
                 subject = _subject(text, found.start(), found.end()) or current
+                said = " ".join((found[group] if found["made"] else listed[0]).rstrip(".").split())
                 start = span.start + found.start(group)
-                written = Span(start, start + len((found[group] if found["made"] else listed[0]).rstrip(".")))
-                yield Relation((found["made"] or found["placed"]).lower(), subject, names, written, span)
+                yield Relation((found["made"] or found["placed"]).lower(), subject, names, said, start, span)
 
 
 def _subject(text: str, start: int, end: int) -> frozenset[str]:

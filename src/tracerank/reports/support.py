@@ -5,7 +5,7 @@ are in the pool, and its values. A report contests it that says most of the word
 the same kind, and nowhere the same ones. A value that is more exact, rounded or within a bound is no other value.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from tracerank.reports.index import SentenceIndex, share
@@ -22,6 +22,8 @@ MAX_VALUES = 8
 """A clause with more values is a table or a listing: its values are only looked for as they are."""
 ALIKE = 0.75
 """Share of the words of two statements that both have, where one denies what the other says."""
+MAX_QUOTED = 400
+"""Characters of a sentence that is quoted from another report."""
 SAME_FRAME = 0.5
 """Share of the words around a value that another report must use with another value."""
 OTHER_FRAME = 0.4
@@ -29,22 +31,21 @@ OTHER_FRAME = 0.4
 
 
 @dataclass(frozen=True, slots=True)
-class Match:
-    """A statement of one report found in a sentence of another."""
+class Elsewhere:
+    """A sentence of another report that says a claim, or says it with another value."""
 
     report: int
-    sentence: Span
+    text: str
+    start: int
+    end: int
 
 
 @dataclass(frozen=True, slots=True)
-class Conflict:
-    """Another report says the same with another value or name, or denies it."""
+class Contradiction(Elsewhere):
+    """A sentence or clause with another value or name, or one that denies the claim."""
 
-    report: int
-    span: Span
-    """Of the clause or sentence that says so."""
     here: tuple[str, ...]
-    """The values, as they are written."""
+    """The values of the claim, as they are written."""
     there: tuple[str, ...]
 
 
@@ -52,8 +53,8 @@ class Conflict:
 class Support:
     """What the other reports say to one statement."""
 
-    matches: tuple[Match, ...] = ()
-    conflicts: tuple[Conflict, ...] = ()
+    where: tuple[Elsewhere, ...] = ()
+    contradictions: tuple[Contradiction, ...] = ()
     score: float = 0.0
     """Mean over the other reports of how much of the statement their best sentence holds; 0 where one contests it."""
 
@@ -68,6 +69,7 @@ class PoolSupport:
         self._reports = reports
         self._others = max(1, len(reports) - 1)
         self._known: dict[tuple[int, frozenset[str], tuple[Value, ...], bool], Support] = {}
+        self._quoted: dict[tuple[int, Span], Elsewhere] = {}
 
     def of(self, owner: int, statement: Statement) -> Support:
         """What the others say to a statement of the report ``owner``."""
@@ -82,9 +84,9 @@ class PoolSupport:
         frame = {word: weights[word] for word in statement.words}
         best: dict[int, tuple[float, int]] = {}
         agreeing: set[int] = set()
-        valued: dict[int, Conflict] = {}
+        valued: dict[int, Contradiction] = {}
         contested = {
-            other: Conflict(other, there.sentence, (self._shown(owner, here.span),), (self._shown(other, there.span),))
+            other: self._contradiction(other, there.sentence, [here.text], [there.text])
             for other, here, there in self._relations.against(owner, statement.span)
         }
         for at_most, index in self.index.nearest(weights, owner):
@@ -101,17 +103,19 @@ class PoolSupport:
                 elif other not in valued and (found := self._conflict(text, statement, frame, index)):
                     valued[other] = found
         contested |= {other: found for other, found in valued.items() if other not in agreeing}
-        matches = []
+        where = []
         for other, (held, index) in sorted(best.items()):
             span = self.index.sentences[-index].span
             if other in contested or held < STANDS:
                 continue
             if stands(held, not statement.values or other in agreeing) or same_amounts(text, self._text(other, span)):
-                matches.append(Match(other, span))
+                where.append(self._elsewhere(other, span))
         score = sum(held for other, (held, _) in best.items() if other not in contested) / self._others
-        return Support(tuple(matches), tuple(contested[other] for other in sorted(contested)), score)
+        return Support(tuple(where), tuple(contested[other] for other in sorted(contested)), score)
 
-    def _conflict(self, text: str, statement: Statement, frame: Mapping[str, float], index: int) -> Conflict | None:
+    def _conflict(
+        self, text: str, statement: Statement, frame: Mapping[str, float], index: int
+    ) -> Contradiction | None:
         """A clause of a sentence with the same words and, of one kind, other values."""
         if len(statement.values) > MAX_VALUES:
             return None
@@ -127,7 +131,7 @@ class PoolSupport:
                 there = [value for value in each.values if value.kind == kind]
                 is_other = there and not any(agree(value, there) for value in here)
                 if is_other and exclude(text, said, kind):
-                    return Conflict(other, each.span, as_written(text, here), as_written(said, there))
+                    return self._contradiction(other, each.span, as_written(text, here), as_written(said, there))
         return None
 
     def _of_others(self, one: str, other: str) -> bool:
@@ -135,21 +139,28 @@ class PoolSupport:
         ours, theirs = (proper_words(text) - self.topic for text in (one, other))
         return bool(ours - theirs and theirs - ours)
 
-    def _denial(self, text: str, statement: Statement, index: int) -> Conflict | None:
+    def _denial(self, text: str, statement: Statement, index: int) -> Contradiction | None:
         """A clause of a sentence that says with the same words what this one denies, or denies what this one says."""
         for each in self.index.sentences[index].statements:
             if each.is_negative == statement.is_negative or not alike(statement, each):
                 continue
             other = self.index.owners[index]
             if (found := opposed(text, self._text(other, each.span))) is not None:
-                return Conflict(other, each.span, (found[0],), (found[1],))
+                return self._contradiction(other, each.span, found[:1], found[1:])
         return None
 
     def _text(self, report: int, span: Span) -> str:
         return self._reports[report].plain[span.start : span.end]
 
-    def _shown(self, report: int, span: Span) -> str:
-        return self._reports[report].shown(span)
+    def _elsewhere(self, report: int, span: Span) -> Elsewhere:
+        if (report, span) not in self._quoted:
+            text = self._reports[report].shown(span)[:MAX_QUOTED]
+            self._quoted[report, span] = Elsewhere(report, text, *span)
+        return self._quoted[report, span]
+
+    def _contradiction(self, report: int, span: Span, here: Iterable[str], there: Iterable[str]) -> Contradiction:
+        quoted = self._elsewhere(report, span)
+        return Contradiction(report, quoted.text, *span, tuple(here), tuple(there))
 
 
 def alike(one: Statement, other: Statement) -> bool:
