@@ -13,8 +13,6 @@ UNVISITED = 0.3
 """Share of a statement's weight, in its commonest words, that alone makes no sentence a candidate."""
 MAX_READ = 3
 """Of these, how many of each text are compared word by word."""
-MANY, MIN_SHARE = 16, 0.15
-"""Where more sentences of each text than the first share a word, those that hold less of the weight are passed over."""
 MIN_WEIGHT = 0.05
 
 
@@ -29,7 +27,6 @@ class SentenceIndex:
         self.owners = [number for number, _ in distinct]
         self.sentences = list(distinct.values())
         self._visits = min(MAX_VISITS * max(1, len(texts) - 1), MAX_VISITS_IN_ALL)
-        self._many = MANY * len(texts)
         self._is_single = len(texts) == 1
         self._holding: dict[str, list[int]] = {}
         for index, sentence in enumerate(self.sentences):
@@ -63,8 +60,7 @@ class SentenceIndex:
             for index in postings[:visits]:
                 held[index] = held.get(index, 0.0) + weight
             visits -= min(visits, len(postings))
-        least = MIN_SHARE * total if len(held) > self._many else 0.0
-        likely = sorted([(-weight, index) for index, weight in held.items() if weight >= least])
+        likely = sorted([(-weight, index) for index, weight in held.items()])
         read: Counter[int | None] = Counter({owner: MAX_READ})
         found = []
         for weight, index in likely:

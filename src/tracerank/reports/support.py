@@ -82,6 +82,7 @@ class PoolSupport:
         text = self._text(owner, statement.span)
         weights = self.index.weights_of(statement.tokens)
         frame = {word: weights[word] for word in statement.words}
+        is_listing = len(statement.values) > MAX_VALUES
         best: dict[int, tuple[float, int]] = {}
         agreeing: set[int] = set()
         valued: dict[int, Contradiction] = {}
@@ -100,7 +101,9 @@ class PoolSupport:
             if statement.values and share(frame, sentence.tokens) >= SAME_FRAME:
                 if has_values(sentence, statement):
                     agreeing.add(other)
-                elif other not in valued and (found := self._conflict(text, statement, frame, index)):
+                elif is_listing or other in valued:
+                    continue
+                elif found := self._conflict(text, statement, frame, index):
                     valued[other] = found
         contested |= {other: found for other, found in valued.items() if other not in agreeing}
         where = []
@@ -116,9 +119,7 @@ class PoolSupport:
     def _conflict(
         self, text: str, statement: Statement, frame: Mapping[str, float], index: int
     ) -> Contradiction | None:
-        """A clause of a sentence with the same words and, of one kind, other values."""
-        if len(statement.values) > MAX_VALUES:
-            return None
+        """A clause of a sentence that has other values with the same words."""
         other = self.index.owners[index]
         for each in self.index.sentences[index].statements:
             if not 0 < len(each.values) <= MAX_VALUES or share(frame, each.words) < SAME_FRAME:
@@ -127,10 +128,8 @@ class PoolSupport:
             if share(self.index.weights_of(each.words), statement.words) < OTHER_FRAME or self._of_others(text, said):
                 continue
             for kind in dict.fromkeys(value.kind for value in statement.values):
-                here = [value for value in statement.values if value.kind == kind]
-                there = [value for value in each.values if value.kind == kind]
-                is_other = there and not any(agree(value, there) for value in here)
-                if is_other and exclude(text, said, kind):
+                here, there = ([one for one in of.values if one.kind == kind] for of in (statement, each))
+                if there and not any(agree(value, there) for value in here) and exclude(text, said, kind):
                     return self._contradiction(other, each.span, as_written(text, here), as_written(said, there))
         return None
 
@@ -140,12 +139,13 @@ class PoolSupport:
         return bool(ours - theirs and theirs - ours)
 
     def _denial(self, text: str, statement: Statement, index: int) -> Contradiction | None:
-        """A clause of a sentence that says with the same words what this one denies, or denies what this one says."""
+        """A clause of a sentence that denies what this one says, or says what it denies, in the same words."""
+        other = self.index.owners[index]
         for each in self.index.sentences[index].statements:
-            if each.is_negative == statement.is_negative or not alike(statement, each):
+            is_alike = len(each.tokens & statement.tokens) >= ALIKE * len(each.tokens | statement.tokens)
+            if each.is_negative == statement.is_negative or not is_alike:
                 continue
-            other = self.index.owners[index]
-            if (found := opposed(text, self._text(other, each.span))) is not None:
+            if found := opposed(text, self._text(other, each.span)):
                 return self._contradiction(other, each.span, found[:1], found[1:])
         return None
 
@@ -161,11 +161,6 @@ class PoolSupport:
     def _contradiction(self, report: int, span: Span, here: Iterable[str], there: Iterable[str]) -> Contradiction:
         quoted = self._elsewhere(report, span)
         return Contradiction(report, quoted.text, *span, tuple(here), tuple(there))
-
-
-def alike(one: Statement, other: Statement) -> bool:
-    """Whether two statements consist of the same words and values, but for a few."""
-    return len(one.tokens & other.tokens) >= ALIKE * len(one.tokens | other.tokens)
 
 
 def stands(held: float, has_all_values: bool) -> bool:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
+from math import inf
 from typing import NamedTuple
 
 from tracerank.answers.english import MONTHS, NEGATIONS, words
@@ -117,12 +118,17 @@ def _agree(a: Value, b: Value) -> bool:
     if a.amount is None or b.amount is None:
         is_plain_years = "-" not in a.token and "-" not in b.token
         return not is_plain_years and likeness(a.token, b.token) > 0
-    one, other = a.amount, b.amount
-    is_near = abs(one - other) <= NEARLY * max(abs(one), abs(other))
-    if not (a.bound or b.bound):
-        is_rounded = round(one) == round(other) and (one == round(one)) != (other == round(other))
-        return is_near and (is_rounded or likeness(a.token, b.token) > 0)
-    return is_near or (_fits(a.bound, one, b.bound, other) and _fits(b.bound, other, a.bound, one))
+    if a.bound or b.bound:
+        (low, high), (other_low, other_high) = _range(a.bound, a.amount), _range(b.bound, b.amount)
+        return low <= other_high and other_low <= high
+    is_rounded = round(a.amount) == round(b.amount) and a.amount.is_integer() != b.amount.is_integer()
+    is_near = abs(a.amount - b.amount) <= NEARLY * max(abs(a.amount), abs(b.amount))
+    return is_near and (is_rounded or likeness(a.token, b.token) > 0)
+
+
+def _range(bound: str, amount: float) -> tuple[float, float]:
+    slack = NEARLY * abs(amount)
+    return (-inf if bound == "<" else amount - slack), (inf if bound == ">" else amount + slack)
 
 
 def same_amounts(text: str, other: str) -> bool:
@@ -136,15 +142,6 @@ def exclude(text: str, other: str, kind: str) -> bool:
     typed = [[one for one in values_in(each) if (one.kind == DATE) == (kind == DATE)] for each in (text, other)]
     found = {relation(one, each) for one in typed[0] for each in typed[1]}
     return not found or (False in found and True not in found)
-
-
-def _fits(bound: str, amount: float, other_bound: str, other: float) -> bool:
-    """Whether another amount may lie within a bound; two bounds of one kind always may."""
-    if bound == ">":
-        return other >= amount or other_bound == ">"
-    if bound == "<":
-        return other <= amount or other_bound == "<"
-    return other_bound in (">", "<")
 
 
 def written(text: str, value: Value) -> tuple[int, int] | None:
