@@ -1,4 +1,4 @@
-"""Measured and made outside the package: ``make bench`` (speed/), ``make quality``, ``make trial``, shipped_weights/.
+"""Measured and made outside the package: ``make bench`` (speed/), ``make quality``, shipped_weights/.
 
 Third-party data lies beside the repository, in ``../shared``, or where TRACERANK_SHARED says.
 """
