@@ -127,8 +127,6 @@ _PRINTED, _PRINTED_ACTION = "intermediate_steps", "ActionStep("
 _CODE_FIELDS = ("code_action", "tool_calls", "action_output", "model_output")
 _LOGS, _LAST_OUTPUT = "Execution logs:\n", "Last output from code snippet:\n"
 _HEADING = re.compile(r"^## Search Results[ \t]*$", re.M)
-_FROM_ZERO = re.compile(r"## Search Results[ \t]*\n+0\. \[")
-_NUMBERED = re.compile(r"^(\d{1,3})\. (?=\[)", re.M)
 _FIRST_MARK = re.compile(r"[ \t#>*-]{0,8}(?:\[[01]\]|[01][.)] |(?:document|doc|result|passage|source) ?#?[01]\b)", re.I)
 """How the first of several results is numbered; behind it, the next return begins the same way."""
 _LINE_BREAK = re.compile(r"\n")
@@ -276,12 +274,12 @@ def _seen(step: Mapping[str, Any]) -> str:
 def _with_returns(calls: Sequence[ToolCall], seen: str, *, are_lines: bool) -> Iterator[ToolCall]:
     """The calls of one step with their returns, as far as the joined text can be divided."""
     if len(calls) <= 1:
-        yield from (replace(call, output=_from_one(seen)) for call in calls)
+        yield from (replace(call, output=seen) for call in calls)
         return
     are_searches = all(_kind(call) == "search" for call in calls)
     parts = _divided(seen, len(calls), are_lines) if are_searches else None
     if parts is not None:
-        yield from (replace(call, output=_from_one(part)) for call, part in zip(calls, parts, strict=True))
+        yield from (replace(call, output=part) for call, part in zip(calls, parts, strict=True))
     elif are_searches:
         queries = [query for call in calls for query in queries_of(call.arguments)]
         yield ToolCall(calls[0].name, {"queries": queries}, seen, kind="search")
@@ -316,19 +314,3 @@ def _divided(seen: str, count: int, are_lines: bool) -> list[str] | None:
 def _line_starts(text: str) -> Iterator[int]:
     yield 0
     yield from (found.end() for found in _LINE_BREAK.finditer(text))
-
-
-def _from_one(text: str) -> str:
-    """A list of results that counts from zero, as one of the library's search tools does, counted from one."""
-    if not _FROM_ZERO.match(text):
-        return text
-    count = 0
-
-    def following(number: re.Match[str]) -> str:
-        nonlocal count
-        if int(number[1]) != count:
-            return number[0]
-        count += 1
-        return f"{count}. "
-
-    return _NUMBERED.sub(following, text)
