@@ -36,8 +36,8 @@ from tracerank.readers.values import plain_text
 Bindings = dict[str, tuple[str, ...]]
 """What plain names stand for: one text, or those of a list."""
 
-_LONGEST_CODE = 50_000
-_MOST_CALLS = 200
+_MAX_CODE = 50_000
+_MAX_CALLS = 200
 _BUILTINS = frozenset(("open",))
 """Python's own, which visits no page."""
 _WRITTEN = re.compile(r"(?<![\w.])([A-Za-z_]\w{0,60})\(\s*(?:\w{1,20}\s*=\s*)?(?:\"([^\"\n]*)\"|'([^'\n]*)')")
@@ -48,9 +48,9 @@ def calls_in_code(code: str, bindings: Bindings) -> tuple[ToolCall, ...]:
     """The calls of search tools in a piece of code, in its order; ``bindings`` learns what the code assigns."""
     tree = _parsed(code)
     if tree is None:
-        written = _WRITTEN.finditer(code[:_LONGEST_CODE])
+        written = _WRITTEN.finditer(code[:_MAX_CODE])
         listed = [call for found in written for call in _named_calls(found[1], (found[2] or found[3] or "",))]
-        return tuple(listed[:_MOST_CALLS])
+        return tuple(listed[:_MAX_CALLS])
     calls: list[ToolCall] = []
     for node in _in_order(tree):
         if isinstance(node, ast.Assign) and (texts := _texts(node.value, bindings)):
@@ -58,13 +58,13 @@ def calls_in_code(code: str, bindings: Bindings) -> tuple[ToolCall, ...]:
         elif isinstance(node, ast.For | ast.comprehension) and isinstance(node.target, ast.Name):
             if texts := _texts(node.iter, bindings):
                 bindings[node.target.id] = texts
-        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and len(calls) < _MOST_CALLS:
+        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and len(calls) < _MAX_CALLS:
             calls += _named_calls(node.func.id, _argument(node, bindings))
-    return tuple(calls[:_MOST_CALLS])
+    return tuple(calls[:_MAX_CALLS])
 
 
 def _parsed(code: str) -> ast.Module | None:
-    if len(code) > _LONGEST_CODE:
+    if len(code) > _MAX_CODE:
         return None
     try:
         with warnings.catch_warnings():
@@ -284,7 +284,7 @@ def _with_returns(calls: Sequence[ToolCall], seen: str, *, are_lines: bool) -> I
         queries = [query for call in calls for query in queries_of(call.arguments)]
         yield ToolCall(calls[0].name, {"queries": queries}, seen, kind="search")
     else:
-        # Whose text this is, nobody can tell: it keeps no address, so that no page speaks for another.
+        # The text may be any of theirs: it keeps no address, so that no page speaks for another.
         shown = () if is_failure_text(seen) else (Result(seen, rank=1),)
         first = next((place for place, call in enumerate(calls) if _kind(call) == "search"), 0)
         yield from (replace(call, results=shown if place == first else ()) for place, call in enumerate(calls))
