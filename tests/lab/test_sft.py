@@ -16,7 +16,7 @@ from tracerank.lab.sft import Choices, ExportTally, chosen_rollouts, correct_rol
 from tracerank.pools.pool import Pool
 from tracerank.pools.types import Evidence, Question, Rollout, Search
 from tracerank.readers.formats.chat import ChatReader
-from tracerank.readers.formats.search_r1 import SearchR1Reader
+from tracerank.readers.formats.marked import SearchR1Reader
 from tracerank.votes.voting import MajorityVote
 
 QUESTION = Question("q", "Who designed the Silver Bridge of Orrin?", ("Maren Holt",))

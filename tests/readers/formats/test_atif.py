@@ -19,7 +19,7 @@ from tracerank.readers.formats.atif import ATIFReader
 from tracerank.readers.formats.browsing import BrowsingReader
 from tracerank.readers.formats.canonical import CanonicalReader
 from tracerank.readers.formats.chat import ChatReader
-from tracerank.readers.formats.search_r1 import SearchR1Reader
+from tracerank.readers.formats.marked import SearchR1Reader
 from tracerank.readers.formats.walked import LANGCHAIN
 from tracerank.readers.formats.webqa import WebQAReader
 from tracerank.runs.atomic import write_lines

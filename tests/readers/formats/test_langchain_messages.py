@@ -13,7 +13,7 @@ from tracerank.readers.calls.assembly import URL_ONLY
 from tracerank.readers.formats.browsing import BrowsingReader
 from tracerank.readers.formats.canonical import CanonicalReader
 from tracerank.readers.formats.chat import ChatReader
-from tracerank.readers.formats.search_r1 import SearchR1Reader
+from tracerank.readers.formats.marked import SearchR1Reader
 from tracerank.readers.formats.walked import ANTHROPIC, LANGCHAIN, OPENAI_RESPONSES
 from tracerank.readers.formats.webqa import WebQAReader
 

@@ -9,8 +9,7 @@ import pytest
 from tracerank.pools.types import BROWSING
 from tracerank.readers import read_pools
 from tracerank.readers.base import Parsed, UnreadableRollout
-from tracerank.readers.formats.mirothinker import MiroThinkerReader
-from tracerank.readers.formats.tongyi import TongyiReader
+from tracerank.readers.formats.tagged_messages import MiroThinkerReader, TongyiReader
 
 READER = MiroThinkerReader()
 A = "https://a.org/x"

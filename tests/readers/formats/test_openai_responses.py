@@ -14,7 +14,7 @@ from tracerank.readers.formats.browsing import BrowsingReader
 from tracerank.readers.formats.canonical import CanonicalReader
 from tracerank.readers.formats.chat import ChatReader
 from tracerank.readers.formats.evaluation_runs import BrowseCompPlusReader
-from tracerank.readers.formats.search_r1 import SearchR1Reader
+from tracerank.readers.formats.marked import SearchR1Reader
 from tracerank.readers.formats.walked import OPENAI_RESPONSES
 from tracerank.readers.formats.webqa import WebQAReader
 

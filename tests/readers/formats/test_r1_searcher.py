@@ -6,8 +6,7 @@ import pytest
 
 from tracerank.pools.types import WEBQA
 from tracerank.readers.base import Parsed, UnreadableRollout
-from tracerank.readers.formats.r1_searcher import R1SearcherReader
-from tracerank.readers.formats.search_r1 import SearchR1Reader
+from tracerank.readers.formats.marked import R1SearcherReader, SearchR1Reader
 
 READER = R1SearcherReader()
 DOCS = (

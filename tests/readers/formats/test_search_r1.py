@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from tracerank.readers import Problem, read_pools
 from tracerank.readers.base import Parsed, UnreadableRollout
-from tracerank.readers.formats.search_r1 import SearchR1Reader
+from tracerank.readers.formats.marked import SearchR1Reader
 
 REAL = Path(__file__).parents[3].parent / "shared" / "data" / "rollouts" / "search_r1"
 DOCS = 'Doc 1(Title: "France") Paris is\nDoc 2(Title: "Paris") the city\nDoc 3(Title: Seine) a river'

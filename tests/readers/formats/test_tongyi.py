@@ -10,7 +10,7 @@ from tracerank.pools.types import BROWSING
 from tracerank.readers.base import Parsed, UnreadableRollout
 from tracerank.readers.calls.text_calls import tagged_returns, written_calls
 from tracerank.readers.formats.chat import ChatReader
-from tracerank.readers.formats.tongyi import TongyiReader
+from tracerank.readers.formats.tagged_messages import TongyiReader
 
 READER = TongyiReader()
 Message = dict[str, Any]
