@@ -2,10 +2,10 @@
 
 from typing import Any
 
+from tests.readers.format_cases import record
 from tests.readers.formats import test_anthropic_messages as anthropic
 from tests.readers.formats import test_atif as atif
 from tests.readers.formats import test_browsecomp_plus as browsecomp_plus
-from tests.readers.formats import test_browsing as browsing
 from tests.readers.formats import test_chat as chat
 from tests.readers.formats import test_crewai_output as crewai
 from tests.readers.formats import test_dspy_history as dspy
@@ -13,38 +13,29 @@ from tests.readers.formats import test_flashrag as flashrag
 from tests.readers.formats import test_hotpot_agent as hotpot_agent
 from tests.readers.formats import test_inspect_eval as inspect_eval
 from tests.readers.formats import test_langchain_messages as langchain
-from tests.readers.formats import test_mirothinker as mirothinker
 from tests.readers.formats import test_openai_agents as openai_agents
 from tests.readers.formats import test_openai_responses as openai_responses
-from tests.readers.formats import test_r1_searcher as r1_searcher
-from tests.readers.formats import test_react as react
 from tests.readers.formats import test_smolagents_memory as smolagents
-from tests.readers.formats import test_tongyi as tongyi
 from tests.readers.sources import test_bad_input as plain
 
 Record = dict[str, Any]
 URL = "https://ex.org/a"
 
+_WHOLE = {name: record(name, "a whole run") for name in ("browsing", "mirothinker", "r1-searcher", "react", "tongyi")}
 SAMPLES: dict[str, Record] = {
+    **_WHOLE,
     "canonical": plain.canonical(0),
     "webqa": plain.webqa(0),
     "search-r1": plain.tags(0),
-    "browsing": browsing.record(
-        browsing.harmony("search", browsing.results(0), query="city"),
-        browsing.harmony("open", browsing.page(1), id=0, cursor=0),
-    ),
     "inspect": inspect_eval.sample(
         inspect_eval.call("q"), inspect_eval.returned(inspect_eval.RESULTS), inspect_eval.said("Exact Answer: Ada")
     ),
-    "r1-searcher": r1_searcher.record(r1_searcher.turn()),
     "hotpot-agent": hotpot_agent.item(),
     "flashrag": flashrag.SEQUENTIAL,
-    "mirothinker": mirothinker.log(*mirothinker.SEARCHED, mirothinker.FINAL),
     "smolagents": smolagents.run(smolagents.SEARCHED),
     "browsecomp-plus": browsecomp_plus.run(
         browsecomp_plus.search("q", "123"), browsecomp_plus.item("output_text", browsecomp_plus.FINAL)
     ),
-    "tongyi": tongyi.record(*tongyi.SEARCHED, tongyi.FINAL),
     "atif": atif.trajectory(atif.SEARCHED, atif.saying("Exact Answer: Paris")),
     "openai-agents": openai_agents.record(
         openai_agents.call("c1", "web_search", query="q"),
@@ -72,34 +63,43 @@ SAMPLES: dict[str, Record] = {
         ],
     },
     "plain": {"question": "Capital of France?", "answer": "Paris"},
-    "react": react.fireact(react.turn("q", "Ada was a mathematician."), react.finish("Ada")),
 }
 
+_KNOWAGENT = record("react", "a knowagent prompt is read behind its examples")
 _JUDGED = {"correctness": "correct", "extracted_final_answer": "Paris", "confidence": 99, "judge_text": "yes, correct"}
 _CONDEMNED = {"correctness": "incorrect", "extracted_final_answer": "Oslo", "confidence": 1, "judge_text": "no, wrong"}
 
 VERDICTS: dict[str, tuple[Record, Record]] = {
     "r1-searcher": (
-        r1_searcher.record(r1_searcher.turn(), gpt4o_output="True"),
-        r1_searcher.record(r1_searcher.turn(), gpt4o_output="False"),
+        {**_WHOLE["r1-searcher"], "gpt4o_output": "True"},
+        {**_WHOLE["r1-searcher"], "gpt4o_output": "False"},
     ),
     "fireact": (
-        react.fireact(react.turn("q", "Ada was."), react.finish("Ada", "True"), reward=True, em=True, f1=1.0),
-        react.fireact(react.turn("q", "Ada was."), react.finish("Ada", "False"), reward=False, em=False, f1=0.0),
+        {**_WHOLE["react"], "reward": True, "em": True, "f1": 1.0},
+        {
+            **_WHOLE["react"],
+            "reward": False,
+            "em": False,
+            "f1": 0.0,
+            "traj": _WHOLE["react"]["traj"].replace("reward = True", "reward = False"),
+        },
     ),
     "knowagent": (
-        react.knowagent(react.NUMBERED.replace("INCORRECT", "CORRECT"), correct=True, reward=1),
-        react.knowagent(
-            react.NUMBERED.replace("INCORRECT", "CORRECT").replace("CORRECT", "INCORRECT"), correct=False, reward=0
-        ),
+        {**_KNOWAGENT, "correct": True, "reward": 1},
+        {
+            **_KNOWAGENT,
+            "correct": False,
+            "reward": 0,
+            "prompt": _KNOWAGENT["prompt"].replace("Answer is CORRECT", "Answer is INCORRECT"),
+        },
     ),
     "hotpot-agent": (
         hotpot_agent.item(em=1, f1=1.0, faithfulness=1.0, ans_coverage=1.0),
         hotpot_agent.item(em=0, f1=0.0, faithfulness=0.0, ans_coverage=0.0),
     ),
     "mirothinker": (
-        mirothinker.log(*mirothinker.SEARCHED, mirothinker.FINAL, final_judge_result="CORRECT"),
-        mirothinker.log(*mirothinker.SEARCHED, mirothinker.FINAL, final_judge_result="INCORRECT"),
+        {**_WHOLE["mirothinker"], "final_judge_result": "CORRECT"},
+        {**_WHOLE["mirothinker"], "final_judge_result": "INCORRECT"},
     ),
     "aggagent": (
         chat.record(*chat.SEARCHED, chat.said("Paris"), auto_judge=_JUDGED),
@@ -119,8 +119,8 @@ VERDICTS: dict[str, tuple[Record, Record]] = {
         inspect_eval.sample(inspect_eval.said("Ada"), scores={"m": {"value": "I", "answer": "Bob"}}),
     ),
     "browsing": (
-        browsing.record(browsing.harmony("search", browsing.results(0), query="city"), correct=True, pass_rate=1.0),
-        browsing.record(browsing.harmony("search", browsing.results(0), query="city"), correct=False, pass_rate=0.0),
+        {**_WHOLE["browsing"], "correct": True, "pass_rate": 1.0},
+        {**_WHOLE["browsing"], "correct": False, "pass_rate": 0.0},
     ),
 }
 """The same rollout, judged right and judged wrong, in every field and line that a judge or an environment wrote."""
