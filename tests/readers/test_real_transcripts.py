@@ -52,7 +52,11 @@ FOLDERS: dict[str, tuple[Reader, Facts]] = {
     "webdancer": (TongyiReader(), Facts(173, 200, 200, 200, 0, 0)),
 }
 
-TOLD = {"fireact": ["calls to reflect(input) are not taken for research, here and elsewhere"]}
+TOLD = {
+    "fireact": [
+        "--tools reflect=search:input if these calls are research: reflect(input) are not taken for it, here and elsewhere"
+    ]
+}
 """What reading says of a folder although nothing of it is lost."""
 LAST = ("general", "plain")
 """Asked only where nobody else takes a file."""
