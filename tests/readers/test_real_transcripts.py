@@ -54,7 +54,8 @@ FOLDERS: dict[str, tuple[Reader, Facts]] = {
 
 TOLD = {
     "fireact": [
-        "--tools reflect=search:input if these calls are research: reflect(input) are not taken for it, here and elsewhere"
+        "--tools reflect=search:input if these calls are research: reflect(input) are not taken for it, here and "
+        "elsewhere"
     ]
 }
 """What reading says of a folder although nothing of it is lost."""
