@@ -5,6 +5,7 @@ Strictly three of them (App. A.1), or leniently any number, the last one perhaps
 
 import re
 import unicodedata
+from operator import lt
 
 from tracerank.answers.exact import normalize_text
 from tracerank.answers.text_keys import remembering
@@ -54,7 +55,7 @@ def split_ranked(text: str, strict: bool = False) -> tuple[Evidence, ...]:
     elif not ranks:
         return _unmarked(text)
     places = range(1, len(ranks) + 1)
-    if not _are_increasing(ranks):
+    if not all(map(lt, [0, *ranks], ranks)):
         ranks = list(places)
     ends.append(len(text))
     chunks: list[Evidence] = []
@@ -71,14 +72,8 @@ def split_ranked(text: str, strict: bool = False) -> tuple[Evidence, ...]:
 # The rollouts of a pool see the same chunks again and again: sharing them saves time and memory.
 @remembering(4096, 4000)
 def _evidence(raw: str, rank: int) -> Evidence:
-    text, title = _chunk(raw)
-    return _made_evidence(text, title, None, rank, "search", None, None, None)
-
-
-@remembering(2048, 4000)
-def _chunk(raw: str) -> tuple[str, str | None]:
     text = _normalized(raw)
-    return text, _title(text, raw)
+    return _made_evidence(text, _title(text, raw), None, rank, "search", None, None, None)
 
 
 def _check_strict(text: str, ranks: list[int], markers: list[int]) -> None:
@@ -95,15 +90,6 @@ def _begins_line(text: str, at: int) -> bool:
         at -= 1
         if not text[at].isspace():
             return False
-    return True
-
-
-def _are_increasing(ranks: list[int]) -> bool:
-    last = 0
-    for rank in ranks:
-        if rank <= last:
-            return False
-        last = rank
     return True
 
 

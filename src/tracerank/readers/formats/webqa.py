@@ -7,16 +7,15 @@ from collections.abc import Mapping
 from typing import Any
 
 from tracerank.answers.exact import normalize_text
-from tracerank.answers.text_keys import trimmed
+from tracerank.answers.text_keys import remembering, trimmed
 from tracerank.pools.canonical import kind_of
 from tracerank.pools.types import WEBQA, Question, Rollout, Search, maker_of
 from tracerank.readers.base import Parsed, Record, reject
 from tracerank.readers.ranked import split_ranked
-from tracerank.readers.repeats import Repeats
 from tracerank.readers.sources.record_fields import identity_of, stated_references
 
 _ID_FIELDS = ("question_id", "question_index")
-_returned = Repeats(split_ranked)
+_returned = remembering(2048, 1 << 16)(split_ranked)
 _made_rollout, _made_search = maker_of(Rollout), maker_of(Search)
 
 
