@@ -1,8 +1,8 @@
 """Records of each format with what is to be read of them: ``fixtures/<format>.jsonl``, one case a line.
 
-``fixtures/auto.jsonl`` has whole files, whose lines are recognised and put together. ``python -m
-tests.readers.format_cases`` writes what is read today into all of them; look at the difference before it is committed. A
-new case needs ``case`` and ``record``, or ``records``, only.
+``fixtures/auto.jsonl`` has whole files, whose lines are recognised and put together. A new case needs ``case`` and
+``record``, or ``records``, only: ``python -m tests.readers.format_cases`` writes what is read today into all of them.
+Look at the difference before it is committed.
 """
 
 import json
