@@ -6,7 +6,6 @@ pages showed is cut out of them in ``page_texts.py``. Resolves no documents; tha
 
 from collections import Counter
 from collections.abc import Mapping, Sequence, Set
-from functools import lru_cache
 from typing import Any, NamedTuple
 
 from tracerank.answers.exact import normalize_text
@@ -115,7 +114,7 @@ def read_views(events: Sequence[ToolEvent]) -> tuple[tuple[View, ...], tuple[Sea
         place = provenance[number]
         if tool == "search":
             queries[number] = _query(event.arguments)
-            views.append(_listing(event, place))
+            views.append(_view(event, place, _NO_HEADER, None))
             continue
         header, text = _shown(event)
         view = _view(event, place, header, None if place.parent is None else groups.get(place.parent))
@@ -129,19 +128,6 @@ def read_views(events: Sequence[ToolEvent]) -> tuple[tuple[View, ...], tuple[Sea
             )
     searches = tuple([_made_search(queries[root], tuple(evidence.get(root, ())), root) for root in sorted(queries)])
     return tuple(views), searches
-
-
-def _listing(event: ToolEvent, place: Provenance) -> View:
-    """The view of a search."""
-    if "id" in event.arguments or "url" in event.arguments or place.parent is not None:
-        return _view(event, place, _NO_HEADER, None)
-    return _plain_listing(event.event, event.cursor, place.is_valid)
-
-
-@lru_cache(maxsize=1024)
-def _plain_listing(number: int, cursor: int | None, is_valid: bool) -> View:
-    """The view of a search that names no page: in all logs the same few."""
-    return View(number, "search", None, cursor, is_valid, fallback=f"event:{number}")
 
 
 def _view(event: ToolEvent, place: Provenance, header: PageHeader, parent_group: str | None) -> View:
