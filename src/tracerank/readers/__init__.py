@@ -166,10 +166,10 @@ def _source(
     chosen = (None if reader == AUTO else reader_named(reader)) if isinstance(reader, str) else reader
     joiner = chosen or _JOINER
     # Asking whether it is a ``Joiner`` would cost a request more than reading it.
-    joiners = (cast(Joiner, joiner),) if hasattr(joiner, "pieces") and hasattr(joiner, "join") else ()
+    is_joiner = hasattr(joiner, "pieces") and hasattr(joiner, "join")
     report = on_problem or _warn
     table = None if questions is None else _table(questions, report)
-    joining, heard = Joining(joiners, window_bytes), on_record or (lambda _: None)
+    joining, heard = Joining(cast(Joiner, joiner) if is_joiner else None, window_bytes), on_record or (lambda _: None)
     return _Source(chosen, joining, report, heard, mapped, table, names, answer_field)
 
 
