@@ -11,7 +11,7 @@ from typing import Any
 
 from tracerank.answers.text_keys import trimmed
 from tracerank.pools.types import BROWSING, Question, Rollout
-from tracerank.readers.assemble import Dialogue, parsed_dialogue
+from tracerank.readers.assemble import Dialogue, parsed_dialogue, stated_answer
 from tracerank.readers.base import Parsed, Record, reject
 from tracerank.readers.sources.field_map import proposed_map
 from tracerank.readers.sources.record_fields import (
@@ -65,7 +65,8 @@ class PlainReader:
             confidence = _confidence(plain, parsed.rollout.confidence)
             rollout = replace(parsed.rollout, setting=BROWSING, confidence=confidence)
             return Parsed(question, rollout, parsed.is_numbered)
-        answer = stated if stated is not None else plain_text(plain.get(_ANSWER))
+        structured = (stated_answer(plain.get(name)) for name in (_FINAL, _ANSWER))
+        answer = stated if stated is not None else next(filter(None, structured), None)
         rollout = Rollout(
             sample_id or 0,
             encodable(trimmed(answer)) or None if answer is not None else None,

@@ -7,23 +7,33 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from studies.pictures.questions import shown_pools
+from studies import ROOT
+from tracerank.evidence.confidence import set_level
+from tracerank.evidence.level import estimate_level
 from tracerank.methods import load_selector
+from tracerank.readers import read_pools
 from tracerank.viewer.page import About, page
 from tracerank.viewer.question_data import question_data
 from tracerank.votes.explanation import explain_stream
 
-PICTURE = Path(__file__).parents[2] / "docs" / "pictures" / "viewer.png"
+PICTURE = ROOT / "docs" / "pictures" / "viewer.png"
 SIZE = {"width": 1280, "height": 1180}
 COLOURS = 256
 """Of the palette: type stays crisp, and the file is a third of what it would be."""
 
 
 def viewer_page() -> bytes:
-    """The page of the questions, decided by the shipped selector."""
-    pools = shown_pools()
-    questions = [question_data(pool, explained) for pool, explained in explain_stream(load_selector(), pools)]
-    return page(questions, About("questions.jsonl", "the shipped selector"))
+    """The pools of the demonstration as the shipped selector decides them; one that the vote gets wrong first."""
+    pools = read_pools(ROOT / "src" / "tracerank" / "demo_pools.jsonl.gz")
+    selector = load_selector()
+    set_level(selector, estimate_level(pools))
+    questions = [question_data(pool, explained) for pool, explained in explain_stream(selector, pools)]
+    return page(sorted(questions, key=_is_no_gain), About("demo", "evidence"))
+
+
+def _is_no_gain(question: dict[str, Any]) -> bool:
+    """Whether the selector is not right, or the vote is right, too."""
+    return question["selected"]["right"] != 1 or question["vote"]["right"] != 0
 
 
 def photograph(path: Path, target: Path, **options: Any) -> None:

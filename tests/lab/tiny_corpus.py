@@ -1,9 +1,9 @@
 """A few pages written for these tests, and a retriever that counts shared words."""
 
+import re
 from collections.abc import Sequence
 
 from tracerank.lab.corpus.base import Passage
-from tracerank.lab.lexical.spans import content_stems
 
 PAGES = (
     ("Maren Holt", "Maren Holt (born 3 May 1921) was a Norwegian engineer. She was born in the town of Alversund."),
@@ -17,6 +17,13 @@ PAGES = (
 )
 
 
+_STOP_WORDS = frozenset(("a", "and", "at", "by", "for", "in", "is", "it", "of", "on", "s", "the", "to", "was", "who"))
+
+
+def content_words(text: str) -> set[str]:
+    return set(re.findall(r"\w+", text.lower())) - _STOP_WORDS
+
+
 class WordRetriever:
     """Ranks the pages by the content words that they share with a query; earlier pages win ties."""
 
@@ -26,7 +33,7 @@ class WordRetriever:
 
     def search(self, query: str, k: int = 3) -> tuple[Passage, ...]:
         self.asked.append(query)
-        wanted = content_stems(query)
-        shared = [len(wanted & content_stems(f"{page.title} {page.text}")) for page in self.passages]
+        wanted = content_words(query)
+        shared = [len(wanted & content_words(f"{page.title} {page.text}")) for page in self.passages]
         order = sorted(range(len(shared)), key=lambda at: -shared[at])
         return tuple(self.passages[at] for at in order[:k] if shared[at])

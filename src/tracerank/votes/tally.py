@@ -1,11 +1,25 @@
 """What users should know about a method's decisions, counted as they pass and said in a few lines."""
 
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Protocol
 
-from tracerank.evaluation.records import Record
-from tracerank.votes.base import ALIKE, ASKED_AGAIN, FORCED, LENIENT, NO_ANSWER, UNLIKE, Decision
+from tracerank.votes.base import ALIKE, ASKED_AGAIN, FORCED, LENIENT, NO_ANSWER, UNLIKE
 from tracerank.votes.voting import NO_CONFIDENCE
+
+
+class Made(Protocol):
+    """A decision, or the record of one."""
+
+    @property
+    def counts(self) -> Mapping[str, int]: ...
+
+    @property
+    def note(self) -> str | None: ...
+
+    @property
+    def failure(self) -> str | None: ...
 
 
 @dataclass(slots=True)
@@ -21,15 +35,15 @@ class Tally:
     is_wrong: bool = False
     """Whether failed decisions count as wrong."""
 
-    def add(self, made: Decision | Record) -> None:
-        """One more decision."""
+    def add(self, made: Made, correct: float | None = None) -> None:
+        """One more decision; ``correct``: how right it counts as, if it was judged."""
         self.decided += 1
         self.counts.update(made.counts.keys())
         self.counts.update(remark for remark in (NO_CONFIDENCE, ALIKE, UNLIKE) if remark in (made.note or ""))
         if made.failure is not None:
             self.failed += 1
             self.first_failure = self.first_failure or made.failure
-            self.is_wrong |= isinstance(made, Record) and made.correct is not None
+            self.is_wrong |= correct is not None
 
     def notes(self) -> list[str]:
         """One line for each thing worth saying, without failures."""
