@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.readers.format_cases import cases, record
+from tests.readers.formats.test_cases import CASES, record
 from tracerank.errors import MalformedRollout
 from tracerank.pools.documents import link_documents
 from tracerank.pools.types import Evidence, Rollout
@@ -50,7 +50,7 @@ def all_text(one: Rollout) -> str:
 
 def test_all_dialects_of_one_transcript_read_the_same() -> None:
     """Harmony recipients, calls with their arguments as text or as objects, typed events."""
-    rows = [row["record"] for row in cases("browsing") if row["case"].startswith("all dialects")]
+    rows = [case["records"][0] for case in CASES if case["shows"].startswith("all dialects")]
     first, *others = map(rollout, rows)
     assert len(others) == 3
     assert all(other == first for other in others)
