@@ -1,5 +1,6 @@
 """The browser's transcripts beyond single records: dialects that say the same, dirt, hostile sizes."""
 
+import re
 import time
 from collections.abc import Callable
 from typing import Any
@@ -8,10 +9,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.readers.format_cases import cases, record
+from tests.readers.formats.test_cases import CASES, record
 from tracerank.errors import MalformedRollout
 from tracerank.pools.documents import link_documents
 from tracerank.pools.types import Evidence, Rollout
+from tracerank.readers.browser import page_texts
 from tracerank.readers.browser.headers import read_header
 from tracerank.readers.formats.browsing import BrowsingReader
 
@@ -50,7 +52,7 @@ def all_text(one: Rollout) -> str:
 
 def test_all_dialects_of_one_transcript_read_the_same() -> None:
     """Harmony recipients, calls with their arguments as text or as objects, typed events."""
-    rows = [row["record"] for row in cases("browsing") if row["case"].startswith("all dialects")]
+    rows = [case["records"][0] for case in CASES if case["shows"].startswith("all dialects")]
     first, *others = map(rollout, rows)
     assert len(others) == 3
     assert all(other == first for other in others)
@@ -148,6 +150,14 @@ def test_no_record_raises_anything_but_a_malformed_rollout(row: dict[str, Any]) 
         assert str(error)  # noqa: PT017
     else:
         all_text(link_documents([parsed.rollout])[0]).encode()
+
+
+@pytest.mark.parametrize("margin", [page_texts._MARGIN, page_texts._PAGE_MARGIN])
+@given(st.lists(st.sampled_from(["\n", "L0:", "L12", ":", " ", "\r", "\u00a0", "**viewing lines ", "**", "a", "*"])))
+def test_the_usual_margin_is_found_as_any_other(margin: re.Pattern[str], parts: list[str]) -> None:
+    plain = re.compile(r"\n(?:" + margin.pattern.removeprefix(page_texts._USUAL))
+    text = "\n" + "".join(parts)
+    assert margin.sub(" ", text) == plain.sub(" ", text)
 
 
 HOSTILE: dict[str, Callable[[int], str]] = {

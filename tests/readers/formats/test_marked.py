@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.readers.format_cases import cases, record
+from tests.readers.formats.test_cases import CASES, record
 from tests.shared_data import SHARED
 from tracerank.readers import Problem, read_pools
 from tracerank.readers.calls.text_calls import tagged_returns, written_calls
@@ -50,9 +50,9 @@ def test_a_text_is_taken_apart_by_its_marks(text: str, marks: Any, expected: lis
     assert list(turns(text, marks)) == expected
 
 
-CASES = [str(case["record"].get("output")) for case in cases("search-r1") if isinstance(case["record"], dict)]
+OUTPUTS = [str(case["records"][0].get("output")) for case in CASES if case.get("reader") == "search-r1"]
 TAG_NAMES = ("search", "information", "answer", "think")
-FRAGMENTS = [*(f"<{slash}{name}>" for name in TAG_NAMES for slash in ("", "/")), *CASES, "Question: x", "Assistant:"]
+FRAGMENTS = [*(f"<{slash}{name}>" for name in TAG_NAMES for slash in ("", "/")), *OUTPUTS, "Question: x", "Assistant:"]
 
 
 @given(st.lists(st.sampled_from([*FRAGMENTS, *"<>/ \n"])))

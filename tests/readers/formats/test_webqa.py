@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from tracerank.readers.formats.webqa import integer_of, references_of
+from tracerank.readers.formats.webqa import references_of
 
 
 @pytest.mark.parametrize(
@@ -18,8 +18,3 @@ from tracerank.readers.formats.webqa import integer_of, references_of
 )
 def test_references_may_be_a_list_a_text_or_an_object(value: Any, references: tuple[str, ...]) -> None:
     assert references_of(value) == references
-
-
-@pytest.mark.parametrize(("value", "number"), [(2.0, 2), ("12", 12), ("a3f", None), (True, None), (1.5, None)])
-def test_whole_numbers_may_be_texts(value: Any, number: int | None) -> None:
-    assert integer_of(value) == number

@@ -1,4 +1,4 @@
-"""When a record goes on with another; runs that are put together stand in ``fixtures/auto.jsonl``."""
+"""When a record goes on with another; runs that are put together stand in ``formats/cases.jsonl``."""
 
 from typing import Any
 

@@ -14,10 +14,12 @@ from tracerank.readers.values import encodable
 _CURSOR = re.compile(r"\s*\[\d+\]")
 _VIEWPORT = re.compile(r"\*\*viewing lines \[\d+ - \d+\] of \d+\*\*")
 # A line break with the margin of the next line, and the lines in between that hold nothing else. Starts with the break
-# instead of ^: a literal is searched far faster than an anchor.
-_MARGIN = re.compile(r"\n(?:(?:L\d++:)?\s*\n)*+(?:L\d++:)?[^\S\n]*+")
+# instead of ^: a literal is searched far faster than an anchor. What most lines begin with is tried first.
+_USUAL = r"\n(?:L\d++:[^\S\n]*+(?=\S)|(?=[^\sL*])|"
+_MARGIN = re.compile(_USUAL + r"(?:(?:L\d++:)?\s*\n)*+(?:L\d++:)?[^\S\n]*+)")
 _PAGE_MARGIN = re.compile(
-    r"\n(?:(?:L\d++:|\*\*viewing lines.*?\*\*)?\s*\n)*+(?:L\d++:|\*\*viewing lines.*?\*\*\s*\Z)?[^\S\n]*+"
+    _USUAL
+    + r"(?:(?:L\d++:|\*\*viewing lines.*?\*\*)?\s*\n)*+(?:L\d++:|\*\*viewing lines.*?\*\*\s*\Z)?[^\S\n]*+)"
 )
 _MATCH = re.compile(r"\nL\d+: # 【\d+†match at L\d+】[^\n]*")
 _PAGES, _MAX_PAGE = 512, 1 << 16

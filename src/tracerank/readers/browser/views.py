@@ -28,8 +28,13 @@ class Provenance(NamedTuple):
 
 def establish_provenance(events: Sequence[ToolEvent]) -> dict[int, Provenance]:
     """The provenance of every event; events are in the order of their ids."""
-    returns = [(event.returned_at, event.event, event.cursor) for event in events if event.cursor is not None]
-    returns = sorted([one for one in returns if one[0] is not None])
+    returns = sorted(
+        [
+            (event.returned_at, event.event, event.cursor)
+            for event in events
+            if event.returned_at is not None and event.cursor is not None
+        ]
+    )
     # A cursor or a message that returned twice says nothing about either view.
     cursors_twice = _repeated([cursor for _, _, cursor in returns])
     returned_twice = _repeated([index for index, _, _ in returns])

@@ -184,7 +184,7 @@ _MIRO_NAMES = TOOL_NAMES.extended(search=("google_search", "sogou_search"), othe
 _ATTEMPT = re.compile(r"(.+?)[-_]attempt[-_](\d{1,6})(?:[-_].*)?\Z", re.S)
 _INPUT_KEYS = ("task_description", "task_question", "question", "query", "task")
 _EARLIER_ATTEMPTS = "=== Previous Attempts Analysis ==="
-_MESSAGE_ID = re.compile(r"\s*\[msg_[^\]\n]{1,80}\]\s*")
+_MESSAGE_ID = re.compile(r"\[msg_[^\]\n]{1,80}\]\s*")
 _NO_BOX = "content found in the final answer"
 
 
@@ -263,8 +263,7 @@ def _task(record: Record, task_id: str, asked: str) -> Question | None:
 
 def _as_json(role: str, text: str, count: int) -> list[str] | None:
     """JSON values behind each other, where there are several calls."""
-    marked = _MESSAGE_ID.match(text)
-    text = (text[marked.end() :] if marked else text).strip()
+    text = _MESSAGE_ID.sub("", text, count=1).strip() if text.lstrip().startswith("[msg_") else text.strip()
     if count == 1:
         return [text]
     parts = json_texts(text) or []
