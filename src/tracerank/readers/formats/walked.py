@@ -184,8 +184,7 @@ class Walked:
         sample_id = sample_id_of(fields)
         question = asked_question(fields, dialogue.asked or _asked_in(plain))
         if self.name != GENERAL:
-            is_kept = question is not None and (vendor_of(plain) or _has_list(plain))
-            if not dialogue.calls and dialogue.final is None and not is_kept:
+            if not dialogue.calls and dialogue.final is None and not (question and vendor_of(plain)):
                 names = ", ".join((*_MESSAGES, *_ITEMS, *_RUN_ITEMS))
                 reject(f"no items or messages: expected a list in one of {names}, or a reply", question, sample_id)
             if dialogue.final is None:
@@ -234,10 +233,6 @@ def _asked_in(record: Record) -> str | None:
         if isinstance(given, Mapping) and (found := question_of(given)) is not None and found.text:
             return found.text
     return None
-
-
-def _has_list(record: Record) -> bool:
-    return any(isinstance(record.get(name), list) for name in _MESSAGES)
 
 
 def _doubted(parsed: Parsed, told: Told) -> Parsed:
