@@ -161,7 +161,7 @@ class Walked:
         """By the vendor's sign; the general one by anything that looks like a call."""
         if not isinstance(record, Mapping):
             return False
-        return vendor_of(record) == self.name if self.name != GENERAL else _may_be_run(record)
+        return vendor_of(record) == self.name if self.name != GENERAL else holds_calls(record) or _ends_a_run(record)
 
     def parse(self, record: Record, source: str) -> Parsed:
         """What was asked, done and said; the answer is the agent's last words after its last search."""
@@ -243,14 +243,6 @@ def _doubted(parsed: Parsed, told: Told) -> Parsed:
 
 
 # ---- runs of no vendor
-
-
-def _may_be_run(record: Record) -> bool:
-    return (any(map(_may_hold, record.values())) and holds_calls(record)) or _ends_a_run(record)
-
-
-def _may_hold(value: object) -> bool:
-    return (isinstance(value, list | dict) and bool(value)) or (isinstance(value, str) and value[:1] in ("{", "["))
 
 
 def _ends_a_run(record: Record) -> bool:
