@@ -9,6 +9,7 @@ import click
 
 from tracerank.cli import options as opt
 from tracerank.cli.inputs import SOME_FAILED, Inputs, check_outside
+from tracerank.cli.labels import labelling_named, note_judge
 from tracerank.cli.terminal import harmless, note, print_json, print_table, print_tables, working
 from tracerank.errors import UsageError
 
@@ -63,7 +64,6 @@ def evaluate(
     first rollout (single) and the best possible choice (oracle) are always shown. Questions without a candidate count
     as wrong; questions that a selector was fitted on are left out. `tracerank report` makes tables and a page of -o.
     """
-    from tracerank.cli.labels import labelling_named
     from tracerank.methods import escalating, fitted_by, method_identity, methods_named
     from tracerank.pools.subsets import split_named
 
@@ -188,7 +188,6 @@ def _replay(
     as_json: bool,
 ) -> None:
     """Print what each rule for stopping would have cost and brought on the labelled pools that are left."""
-    from tracerank.cli.labels import labelling_named, note_judge
     from tracerank.evidence.confidence import set_level
     from tracerank.evidence.level import estimate_level
     from tracerank.methods import load_method
