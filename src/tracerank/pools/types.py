@@ -103,7 +103,7 @@ class View:
     url_field_agrees: bool = False
     """A ``URL:`` line below the header repeats the displayed URL."""
     header: str = "missing_returned_header"
-    """How much the header told."""
+    """How much the header says."""
     number: str | None = None
     """The N of a ``Doc N`` header."""
     fallback: str = ""
