@@ -90,14 +90,6 @@ def test_every_decision_is_recorded_in_the_folder(run: Run, world: Path, tmp_pat
     assert result.stdout == run("evaluate", world, "-k", "1,2", "--method", "majority,fewest-tools").stdout
 
 
-def test_another_configuration_in_the_same_folder_is_refused(run: Run, world: Path, tmp_path: Path) -> None:
-    run("evaluate", world, "-k", "2", "-o", tmp_path / "e")
-    for other in (("-k", "3"), ("--labels", "em"), ("--seed", "1"), ("--method", "single")):
-        assert "other" in error_of(run("evaluate", world, "-k", "2", "-o", tmp_path / "e", *other))
-    assert "--stopping" in error_of(run("evaluate", world, "--orders", "2"))
-    assert run("evaluate", world, "-o", tmp_path / "e", "-k", "3", "--force").exit_code == 0
-
-
 def test_files_of_different_backbones_are_kept_apart(run: Run, world: Path, tmp_path: Path) -> None:
     copy = tmp_path / "large.v2.jsonl"
     copy.write_bytes(world.read_bytes())
@@ -112,16 +104,6 @@ def test_a_run_that_cannot_begin_leaves_no_folder(run: Run, tmp_path: Path) -> N
     (tmp_path / "bad.jsonl").write_bytes(b"\x00\x01")
     assert run("evaluate", tmp_path / "bad.jsonl", "-o", tmp_path / "e").exit_code == 2
     assert os.listdir(tmp_path) == ["bad.jsonl"]
-
-
-def test_pools_without_labels_end_in_one_line_and_leave_no_folder(run: Run, tmp_path: Path) -> None:
-    judged = Pool.of(Question("a", "?", ("x",)), [Rollout(0, "x")])
-    unknown = Pool.of(Question("b", "?"), [Rollout(0, "x")])
-    write_pools(tmp_path / "both.jsonl", [judged, unknown])
-    assert "1 questions have neither a label nor a reference" in run("evaluate", tmp_path / "both.jsonl").stderr
-    write_pools(tmp_path / "unknown.jsonl", [unknown])
-    assert "label" in error_of(run("evaluate", tmp_path / "unknown.jsonl", "-o", tmp_path / "e"))
-    assert not (tmp_path / "e").exists()
 
 
 # Labels.

@@ -243,18 +243,6 @@ def test_the_same_command_resumes_where_it_was_interrupted(
     assert sorted(os.listdir(tmp_path)) == sorted([name, whole.name])
 
 
-@pytest.mark.parametrize("other", [("-k", "2"), ("--reader", "canonical"), ("--equality", "default"), ("--gaps",)])
-def test_what_a_run_with_other_arguments_left_is_not_continued(
-    run: Run, world: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, other: tuple[str, ...]
-) -> None:
-    output = tmp_path / "out.jsonl"
-    interrupt(run, world, output, monkeypatch)
-    command = ("select", world, *MAJORITY, "-o", output, *other)
-    assert "other arguments or inputs" in error_of(run(*command))
-    assert run(*command, "--force").exit_code == 0
-    assert output.read_text() == run("select", world, *MAJORITY, *other).stdout
-
-
 def test_a_changed_input_is_not_continued_but_a_touched_one_is(
     run: Run, world: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
