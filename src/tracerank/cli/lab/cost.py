@@ -10,8 +10,11 @@ from tracerank.cli import options as opt
 from tracerank.cli.inputs import Inputs
 from tracerank.cli.terminal import note, print_json, print_table
 
-if TYPE_CHECKING:  # it takes longer to import than --help may take
+if TYPE_CHECKING:  # what takes longer to import than --help may take
+    from collections.abc import Iterator
+
     from tracerank.methods import MethodOptions
+    from tracerank.readers.grouping import Report
 
 
 @click.command(epilog=opt.example("tracerank lab cost pools.jsonl --method runs/network"))
@@ -37,7 +40,7 @@ def cost(
 
     k = inputs.k or PAPER_K
     with inputs.opened("measuring") as (_, _, problems):
-        reports = chain([problems], repeat(lambda problem: None))  # problems are shown once
+        reports: Iterator[Report] = chain([problems], repeat(lambda problem: None))  # problems are shown once
         measured = measure_selector(
             method,
             lambda: (pool.first(k) for pool in inputs.pools(next(reports))),
