@@ -13,12 +13,13 @@ from tracerank.endpoints.chat import ChatMessage, record_to_message
 from tracerank.lab.sft import Choices, ExportTally, chosen_rollouts, correct_rollouts, selected_rollouts, write_examples
 from tracerank.pools.pool import Pool
 from tracerank.pools.types import Evidence, Question, Rollout, Search
-from tracerank.readers.formats.chat import ChatReader
+from tracerank.readers.base import Reader
+from tracerank.readers.detect import READERS as TABLE
 from tracerank.readers.formats.search_r1 import SearchR1Reader
 from tracerank.votes.voting import MajorityVote
 
 QUESTION = Question("q", "Who designed the Silver Bridge of Orrin?", ("Maren Holt",))
-READERS: dict[str, ChatReader | SearchR1Reader] = {"tools": ChatReader(), "tags": SearchR1Reader()}
+READERS: dict[str, Reader] = {"tools": TABLE["openai-chat"], "tags": SearchR1Reader()}
 
 
 def found(answer: str | None, *queries: str, label: float | None = None) -> Rollout:
