@@ -41,8 +41,8 @@ _DEFAULTS: Mapping[type, list[tuple[str, object]]] = {
     for kind in (Document, Evidence, View, Usage)
 }
 """Name and default of each field; one that has no default is left out of a line where it is None."""
-_EXPECTED = re.compile(r"Expected `(\w+).*?`, got .*?(?: - at `\$\.?(.*)`)?")
-_MISSING = re.compile(r"Object missing required field `(\w+)`(?: - at `\$\.?(.*)`)?")
+_EXPECTED = re.compile(r"Expected `([a-z]+)(?: [^`]*)?`, got `[^`]*`(?: - at `\$\.?([^`]*)`)?")
+_MISSING = re.compile(r"Object missing required field `([a-z_]+)`(?: - at `\$\.?([^`]*)`)?")
 
 
 def kind_of(value: object) -> str:
