@@ -13,8 +13,6 @@ UNVISITED = 0.3
 """Share of a statement's weight, in its commonest words, that alone makes no sentence a candidate."""
 MAX_READ = 3
 """Of these, how many of each text are compared word by word."""
-MIN_SHARE = 0.15
-"""Of the weight, that a sentence must hold to be looked at."""
 MIN_WEIGHT = 0.05
 
 
@@ -62,7 +60,7 @@ class SentenceIndex:
             for index in postings[:visits]:
                 held[index] = held.get(index, 0.0) + weight
             visits -= min(visits, len(postings))
-        likely = sorted([(-weight, index) for index, weight in held.items() if weight >= MIN_SHARE * total])
+        likely = sorted([(-weight, index) for index, weight in held.items()])
         read: Counter[int | None] = Counter({owner: MAX_READ})
         found = []
         for weight, index in likely:
