@@ -34,6 +34,8 @@ SHORT = pool_of(rollout("Paris"), rollout("Rome"), rollout("Paris."), question="
         (f"{'word ' * 25}\n\n{'word ' * 20}\n\nThe end.", False),
         ("这座桥于一九四九年建成，横跨奥恩河。" * 10, True),
         ("巴黎", False),
+        (json.dumps({f"field {number}": "two words" for number in range(40)}), False),
+        (json.dumps({"report": "word " * 70}), True),
     ],
 )
 def test_an_answer_is_long_by_its_words_or_its_paragraphs(answer: str, *, long: bool) -> None:
