@@ -154,7 +154,7 @@ def _of_text(text: str) -> Said:
 def _by_question(question: str, answers: Mapping[int, str]) -> Iterator[tuple[str, dict[int, Said]]]:
     """What each answer has for each part of the question; of several parts of one kind, in the part's order."""
     parts = asked_parts(question)
-    known = frozenset(map(stem, words(question.lower().replace("?", " "))))
+    known = frozenset(map(stem, words(question.lower().replace("?", " ")))) if parts else frozenset()
     for index, part in enumerate(parts):
         count = sum(other.kind == part.kind for other in parts)
         order = sum(other.kind == part.kind for other in parts[:index])
