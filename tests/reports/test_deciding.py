@@ -11,11 +11,11 @@ import tracerank as tr
 from tests.builders import pool_of, rollout
 from tests.reports.texts import EIGHT, NARRATING, PROMPT, SECOND
 from tracerank.cli.app import app
-from tracerank.cli.select import Digests
 from tracerank.errors import UsageError
 from tracerank.methods import MethodOptions, load_method, load_selector
 from tracerank.reports.deciding import ByLength, has_long_answers, is_long
 from tracerank.runs.atomic import whole_file
+from tracerank.selecting import Digests
 from tracerank.stopping.session import LONG_ANSWERS
 from tracerank.votes.base import decide_stream
 from tracerank.votes.explanation import explain_stream
