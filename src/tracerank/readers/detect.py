@@ -102,7 +102,7 @@ def plugged_reader(plugin: Plugin) -> Reader:
 
 
 def detect(record: Record) -> Reader | None:
-    """The reader that recognises the record, if any; what is nested too deeply is nobody's."""
+    """The reader that recognises the record, if any; none does where it is nested too deeply."""
     try:
         for name in _WITH_SIGNS:
             if READERS[name].recognises(record):
