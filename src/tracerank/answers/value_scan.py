@@ -9,7 +9,7 @@ from tracerank.answers.lazy_patterns import lazy_pattern
 from tracerank.answers.numbers import SMALL_NUMBERS, SMALL_ORDINALS, TENS
 from tracerank.answers.text_keys import fold, without_accents
 from tracerank.answers.units import BEFORE_NUMBERS, CURRENCIES, MEASURED, MONEY_SCALES, SCALES
-from tracerank.answers.values import DATE, NUMBER, NUMERAL, ORDINAL, SCORE, TIME, VERSION, Value
+from tracerank.answers.values import DATE, DECADE, NUMBER, NUMERAL, ORDINAL, SCORE, TIME, VERSION, Value
 
 MAX_TEXT = 2000
 """Characters in which values are looked for."""
@@ -23,12 +23,17 @@ _TOKEN = lazy_pattern(
     r"|(?P<version>(?<![a-z0-9])v?[0-9]+(?:\.[0-9]+){2,}|(?<![a-z0-9])v[0-9]+(?:\.[0-9]+)?)(?![0-9a-z])"
     r"|(?P<span>(?<![0-9.,-])[0-9]{1,4}\s?(?:-|:| to )\s?[0-9]{1,4})(?![0-9]|[.,:-][0-9]|[a-z])"
     r"|(?P<ordinal>[0-9]+(?:st|nd|rd|th))(?![a-z])"
-    r"|(?P<number>(?<![a-z0-9_/.])(?<![a-z0-9/]-)(?:(?:[0-9]{1,3}(?:,[0-9]{3})+|[0-9]+)(?:\.[0-9]+)?|\.[0-9]+)(?!/[a-z]{2}))"
+    r"|(?P<decade>(?<![a-z0-9])(?:(?:1[0-9]|20)?'?[1-9]0'?s|(?:twent|thirt|fort|fift|sixt|sevent|eight|ninet)ies))(?![a-z0-9])"
+    r"|(?P<short>(?<![\w])'[0-9]{2}(?![0-9]))"
+    r"|(?P<number>(?<![a-z0-9_/.])(?<![a-z0-9/]-)(?:(?:[0-9]{1,3}(?:,[0-9]{3})+|[0-9]{1,2}(?:,[0-9]{2})+,[0-9]{3}|[0-9]+)(?:\.[0-9]+)?|\.[0-9]+)(?!/[a-z]{2}))"
     r"(?=(?P<scale>k|m|b|bn|mn)\b|[^\W\d_]*)"
     r"|(?P<war>\bww(?:i{1,2}|[12]))\b"
     r"|(?P<word>(?:km|mi)/h|m/s|[a-z]+(?:'[a-z]+)?)|(?P<sign>[%$£€¥₹₩₽<>≤≥~+°-])",
 )
-_ROMAN = lazy_pattern(r"(?<![\w.'-])(?=[IVX])(X{0,2}(?:IX|IV|V?I{0,3}))(?=[\s,.;:)!?\"'*]|\Z)(?!\. [A-Z])")
+_ROMAN = lazy_pattern(
+    r"(?<![\w.'-])(?=[IVX]|[ivx]{2})(X{0,2}(?:IX|IV|V?I{0,3})|x?(?:ix|iv|vi{0,3}|i{2,3})|xi)"
+    r"(?=[\s,.;:)!?\"'*]|\Z)(?!\. [A-Z])"
+)
 _BOUNDS = (
     (
         ">",
@@ -70,7 +75,10 @@ _MONTHS |= {name[:3]: number for name, number in _MONTHS.items()} | {"sept": 9}
 _NUMBER_WORDS = SMALL_NUMBERS | TENS
 _MULTIPLES = {"hundred": 100, "thousand": 1000, "million": 10**6, "billion": 10**9, "trillion": 10**12, "dozen": 12}
 _QUICK = lazy_pattern(
-    r"[0-9]|[IVX]\b|ww|\b(?:" + "|".join((*_NUMBER_WORDS, *SMALL_ORDINALS, *_MULTIPLES, "half")) + r")\b", re.I
+    r"[0-9]|\b[ivx]{2}|(?-i:\b[IVX]\b)|\bww|(?:nt|rt|ft|xt|ht|et)ies\b|\b(?:"
+    + "|".join((*_NUMBER_WORDS, *SMALL_ORDINALS, *_MULTIPLES, *_MONTHS, "half"))
+    + r")\b",
+    re.I,
 )
 _COMPOUND = frozenset(("second", "metre", "gram"))
 _BETWEEN = lazy_pattern(r",?\s(?:and\s)?")
@@ -87,10 +95,17 @@ def values_in(text: str) -> tuple[Value, ...]:
 
 @lru_cache(maxsize=8192)
 def _values_in(text: str) -> tuple[Value, ...]:
-    if not _QUICK.search(text):
-        return ()
-    cased = without_accents(fold(text))
-    return tuple(_Scan(cased).found())
+    return tuple(scanned(without_accents(fold(text)))) if may_hold_values(text) else ()
+
+
+def may_hold_values(text: str) -> bool:
+    """Whether a text has a digit, a numeral or a word that begins a value; a quick look."""
+    return _QUICK.search(text) is not None
+
+
+def scanned(cased: str) -> "list[Value]":
+    """The values of a text that is folded."""
+    return _Scan(cased).found()
 
 
 FILLING = frozenset(
@@ -149,6 +164,8 @@ class _Scan:
 
     def _is_numeral(self, roman: re.Match[str]) -> bool:
         """Of a name: not the pronoun, not an initial."""
+        if roman[1].islower():
+            return True
         before = self.cased[: roman.start()].rstrip(" (")
         if not before or not before[-1].isalnum():
             return False
@@ -196,6 +213,11 @@ class _Scan:
             return Value(VERSION, start, end, parts=tuple(map(int, said.lstrip("v").split("."))), shown=said), 1
         if kind == "span":
             return self._span(token), 1
+        if kind == "decade":
+            return Value(DECADE, start, end, float(_decade(said)), shown=said), 1
+        if kind == "short":
+            year = int(said[1:])
+            return self._date((1900 if year > 30 else 2000) + year, 0, 0, start, end), 1
         if kind == "ordinal":
             return self._ordinal(int(re.sub(r"\D", "", said)), place, 1)
         if kind == "number" and said:
@@ -300,7 +322,9 @@ class _Scan:
         return self._date(0, month, 0, *self.tokens[place].span()), 1
 
     def _spoken(self, place: int, first: float = 1.0) -> tuple[Value | None, int]:
-        """Twenty-one, two hundred and five, one and a half million, half a million."""
+        """Twenty-one, two hundred and five, one and a half million, half a million; nineteen eighty-one is a year."""
+        if year := self._spoken_year(place):
+            return year
         total, current, at = 0.0, 0.0, place
         while at < len(self.tokens):
             word = self._word(at)
@@ -325,6 +349,19 @@ class _Scan:
             return self._ordinal(int(total + current) + SMALL_ORDINALS[self._word(at)], place, at - place + 1)
         return self._number(place, total + current, 0.5, at - place)
 
+    def _spoken_year(self, place: int) -> tuple[Value, int] | None:
+        """Nineteen eighty-one, eighteen twelve."""
+        century = _NUMBER_WORDS.get(self._word(place), 0)
+        at = place + 1 + (self._word(place + 1) == "-")
+        rest = _NUMBER_WORDS.get(self._word(at), 0)
+        if not 15 <= century <= 20 or rest < 10:
+            return None
+        following = at + 1 + (self._word(at + 1) == "-")
+        ones = _NUMBER_WORDS.get(self._word(following), 0) if rest >= 20 else 0
+        if 0 < ones < 10:
+            rest, at = rest + ones, following
+        return self._date(100 * century + rest, 0, 0, self.tokens[place].start(), self.tokens[at].end()), at - place + 1
+
     def _number(self, place: int, value: float, slack: float, used: int) -> tuple[Value | None, int]:
         """The number with what stands before and behind it."""
         first, at = self.tokens[place], place + used
@@ -339,6 +376,7 @@ class _Scan:
             value, slack, at = value * scale_word, slack * scale_word, at + 1
         if self._half_behind(at):
             value, at = value + 0.5, at + 3
+        stop = self.tokens[at - 1].end()
         base, size, used_units = self._unit(at)
         at += used_units
         if size and self._half_behind(at):
@@ -366,6 +404,7 @@ class _Scan:
             max(-1, min(1, self.change)),
             next(filter(None, period.groups()), "")[:3] if period else "",
             shown=shown,
+            stop=stop,
         ), max(1, at - place)
 
     def _unit(self, at: int) -> tuple[str, float, int]:
@@ -394,6 +433,13 @@ class _Scan:
         return next((name for name, pattern in _BOUNDS[:count] if pattern.search(before)), "")
 
 
+def _decade(said: str) -> int:
+    """1990 of "1990s", "'90s" and "nineties"."""
+    digits = re.sub(r"\D", "", said)
+    value = int(digits) if digits else TENS[f"{said.removesuffix('ies')}y"]
+    return value if value > 100 else 1900 + value
+
+
 def _plain(digits: str) -> tuple[float, float]:
     """The number and half of its last digit."""
     whole = digits.replace(",", "")
@@ -404,5 +450,5 @@ def _plain(digits: str) -> tuple[float, float]:
 
 
 def _roman_value(numeral: str) -> int:
-    values = [{"I": 1, "V": 5, "X": 10}[letter] for letter in numeral]
+    values = [{"I": 1, "V": 5, "X": 10}[letter] for letter in numeral.upper()]
     return sum(-value if value < max(values[at:]) else value for at, value in enumerate(values))

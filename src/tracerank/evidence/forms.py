@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from tracerank.answers.asked import Asked
 from tracerank.answers.exact import normalize_answer
-from tracerank.answers.meaning.blocks import MOST_ANSWERS
+from tracerank.answers.meaning.grouping import MOST_ANSWERS
 from tracerank.answers.scripts import counted_words, has_unspaced
 from tracerank.evidence.text import Line, content_words, words_held, words_of
 

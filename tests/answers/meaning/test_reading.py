@@ -30,7 +30,6 @@ PARTS = (
         ("nineteen eighty-one", "@1981"),
         ("1.5 million", "#1500000"),
         ("two hundred and five", "#205"),
-        ("four centuries", "#400"),
         ("the seventies", "1970s"),
     ],
 )

@@ -8,10 +8,10 @@ from itertools import combinations
 
 from tracerank.answers.meaning.asking import DATE, NUMBER, Asking
 from tracerank.answers.meaning.contradiction import agree, contradict
-from tracerank.answers.meaning.measures import measures_agree
 from tracerank.answers.meaning.reading import LONGEST_PLACED, AnswerReading
-from tracerank.answers.meaning.values import agreeing_values, is_value, likeness
+from tracerank.answers.meaning.values import is_value, likeness
 from tracerank.answers.meaning.words import CHANGING, PARENTS, RANKS, STOP, keys
+from tracerank.answers.values import relation
 
 _LIKE = 0.6
 """Share from which the shorter of two cores is taken to stand in the other."""
@@ -100,7 +100,7 @@ def _candidates(words: Set[str]) -> tuple[set[tuple[str, str]], bool]:
     named: list[str] = []
     ranked: list[tuple[str, str]] = []
     for word in words:
-        if word[0] in "#@":
+        if is_value(word):
             values.append(word)
         elif len(word) == 1:
             letters.append(word)
@@ -114,12 +114,12 @@ def _candidates(words: Set[str]) -> tuple[set[tuple[str, str]], bool]:
                     shared.setdefault(key, [other]).append(word)
     held_by = [held for held in shared.values() if len(held) <= _MOST_ALIKE]
     found = {(a, b) if a < b else (b, a) for held in held_by for a, b in combinations(held, 2)}
-    found.update(agreeing_values(values))
+    found.update(combinations(sorted(values[:_MOST_ALIKE]), 2))
     found.update(ranked)
     if letters:
         singles = set(letters)
         found.update((word[0], word) for word in named if word[0] in singles)
-    return found, len(held_by) == len(shared)
+    return found, len(held_by) == len(shared) and len(values) <= _MOST_ALIKE
 
 
 def read_lexicon(readings: Sequence[AnswerReading], asking: Asking, memory: Memory | None = None) -> Lexicon:
@@ -237,7 +237,7 @@ def conflict(a: AnswerReading, b: AnswerReading, asking: Asking, *, may_add: boo
     if asking.wants_place and are_elsewhere(a.regions, b.regions):
         return max(a.length, b.length) <= LONGEST_PLACED
     if a.measure and b.measure:
-        return not measures_agree(a.measure, b.measure) or contradict(a, b, asking)
+        return not relation(a.measure, b.measure) or contradict(a, b, asking)
     if asking.kind in (DATE, NUMBER) and a.values and b.values:
         if asking.wants_day and a.is_bare and b.is_bare and _parts(a.values[0][0]) != _parts(b.values[0][0]):
             return True

@@ -213,7 +213,7 @@ def akin_pairs(readings: Sequence[AnswerReading], lexicon: Lexicon) -> set[Pair]
         if reading.polarity or reading.option >= 0:
             said.add(f"?{reading.polarity} {reading.option}")
         if reading.measure:
-            said.add(f"?{reading.measure.base}")
+            said.add(f"?{reading.measure.unit}")
         said.update(shared_parts(reading))
         for key in said:
             places.setdefault(key, []).append(place)

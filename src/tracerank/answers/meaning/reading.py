@@ -14,7 +14,6 @@ from tracerank.answers.english import PRONOUNS, VERBS
 from tracerank.answers.lazy_patterns import lazy_pattern
 from tracerank.answers.meaning.asking import DATE, NUMBER, OTHER, POLAR, WHERE, WHO, Asking, read_asking, regions_in
 from tracerank.answers.meaning.choosing import chosen_option, polarity
-from tracerank.answers.meaning.measures import Measure, read_measure
 from tracerank.answers.meaning.spans import (
     ASIDE,
     OWNER,
@@ -34,6 +33,8 @@ from tracerank.answers.meaning.values import is_value, tokens
 from tracerank.answers.meaning.words import STOP
 from tracerank.answers.scripts import unspaced_core
 from tracerank.answers.text_keys import remembering
+from tracerank.answers.units import DIMENSIONS
+from tracerank.answers.values import Value
 
 LONGEST = 6000
 """Characters that are read of an answer: the first third and the last two."""
@@ -127,14 +128,14 @@ class AnswerReading(NamedTuple):
     """Telling words that the question does not have, with how strongly they are asserted."""
     values: tuple[tuple[str, float], ...]
     """Numbers and dates that the question does not name, the most strongly asserted first."""
-    measure: Measure | None
-    """The first length, weight or the like of an answer to a question for a number."""
     regions: frozenset[str]
     """States and countries in the sentence that answers."""
     core_span: Span
     """Where what answers stands: of a sentence, what is new in it; without any core, the sentence that answers."""
     statement: Statement = NOTHING_STATED
     """The parts that another answer may contradict."""
+    measure: Value | None = None
+    """The first length, weight or the like of an answer to a question for a number."""
 
 
 def read_answer(text: str, question: str) -> AnswerReading:
@@ -154,7 +155,9 @@ def _read(text: str, question: str) -> AnswerReading:
         first, last = found.cores[0].span.start, found.cores[-1].span.end
         span = Span(first, last) if 0 < last - first < _MAX_LIST else span
     is_short = found.is_bare or found.length <= LONGEST_PLACED
-    return found._replace(statement=read_statement(text, span, asking, is_short, found.is_bare))
+    said = read_statement(text, span, asking, is_short, found.is_bare)
+    measures = (value for value in said.values if value.unit in DIMENSIONS)
+    return found._replace(statement=said, measure=next(measures, None) if asking.kind == NUMBER else None)
 
 
 # A pool is grouped more than once, and rollouts repeat each other; of long answers fewer can be kept.
@@ -202,7 +205,6 @@ def _read_name(text: str, asking: Asking) -> AnswerReading | None:
         option_margin=margin,
         new_words=new,
         values=_values(new),
-        measure=read_measure(text) if asking.kind == NUMBER else None,
         regions=regions_in(words) - asking.regions,
         core_span=cores[0].span,
     )
@@ -268,7 +270,6 @@ def _read_text(text: str, asking: Asking) -> AnswerReading:
         option_margin=margin,
         new_words=(new := _new_words(clauses_said, asking)),
         values=_values(new),
-        measure=read_measure(text[sentence.start :]) if asking.kind == NUMBER else None,
         regions=regions_in(tokens(text[sentence.start : sentence.end])) - asking.regions,
         core_span=core_span,
     )
