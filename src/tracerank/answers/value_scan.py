@@ -4,9 +4,9 @@ import re
 from dataclasses import replace
 from functools import lru_cache
 
-from tracerank.answers.english import MONTHS, words
+from tracerank.answers.english import MONTHS, SMALL_NUMBERS, SMALL_ORDINALS, TENS_VALUES, words
 from tracerank.answers.lazy_patterns import lazy_pattern
-from tracerank.answers.numbers import SMALL_NUMBERS, SMALL_ORDINALS, TENS
+from tracerank.answers.numerals import numerals_in
 from tracerank.answers.text_keys import fold, without_accents
 from tracerank.answers.units import BEFORE_NUMBERS, CURRENCIES, MEASURED, MONEY_SCALES, SCALES
 from tracerank.answers.values import DATE, DECADE, NUMBER, NUMERAL, ORDINAL, SCORE, TIME, VERSION, Value
@@ -15,6 +15,7 @@ MAX_TEXT = 2000
 """Characters in which values are looked for."""
 _TOKEN = lazy_pattern(
     r"(?P<iso>[0-9]{4}-[0-9]{1,2}-[0-9]{1,2})(?![0-9-])"
+    r"|(?P<signed>(?:[0-9]{3,4}\s?[年년]\s?)?[0-9]{1,2}\s?[月월](?:\s?[0-9]{1,2}\s?[日号號일])?|[0-9]{4}\s?[年년])"
     r"|(?P<numeric>[0-9]{1,2}[/.][0-9]{1,2}[/.][0-9]{4})(?![0-9.])"
     r"|(?P<clock>[0-9]{1,2}[:.][0-9]{2})(?=\s?(?:[ap]\.?m\b|in the (?:morning|afternoon|evening)|o'clock))"
     r"|(?P<time>(?:[01]?[0-9]|2[0-3]):[0-5][0-9])(?![0-9:])"
@@ -28,11 +29,7 @@ _TOKEN = lazy_pattern(
     r"|(?P<number>(?<![a-z0-9_/.])(?<![a-z0-9/]-)(?:(?:[0-9]{1,3}(?:,[0-9]{3})+|[0-9]{1,2}(?:,[0-9]{2})+,[0-9]{3}|[0-9]+)(?:\.[0-9]+)?|\.[0-9]+)(?!/[a-z]{2}))"
     r"(?=(?P<scale>k|m|b|bn|mn)\b|[^\W\d_]*)"
     r"|(?P<war>\bww(?:i{1,2}|[12]))\b"
-    r"|(?P<word>(?:km|mi)/h|m/s|[a-z]+(?:'[a-z]+)?)|(?P<sign>[%$£€¥₹₩₽<>≤≥~+°-])",
-)
-_ROMAN = lazy_pattern(
-    r"(?<![\w.'-])(?=[IVX]|[ivx]{2})(X{0,2}(?:IX|IV|V?I{0,3})|x?(?:ix|iv|vi{0,3}|i{2,3})|xi)"
-    r"(?=[\s,.;:)!?\"'*]|\Z)(?!\. [A-Z])"
+    r"|(?P<word>(?:km|mi)/h|m/s|(?:km|m|mi|ft)\^?2(?![0-9])|[a-z]+(?:'[a-z]+)?)|(?P<sign>[%$£€¥₹₩₽<>≤≥~+°-])",
 )
 _BOUNDS = (
     (
@@ -72,14 +69,15 @@ _UP = frozenset(
 )
 _MONTHS = {name: number for number, name in enumerate(MONTHS, start=1)}
 _MONTHS |= {name[:3]: number for name, number in _MONTHS.items()} | {"sept": 9}
-_NUMBER_WORDS = SMALL_NUMBERS | TENS
+_NUMBER_WORDS = SMALL_NUMBERS | TENS_VALUES
 _MULTIPLES = {"hundred": 100, "thousand": 1000, "million": 10**6, "billion": 10**9, "trillion": 10**12, "dozen": 12}
 _QUICK = lazy_pattern(
-    r"[0-9]|\b[ivx]{2}|(?-i:\b[IVX]\b)|\bww|(?:nt|rt|ft|xt|ht|et)ies\b|\b(?:"
+    r"[0-9]|\b[ivx]{2}|(?-i:\b[IVX]\b|\b[XL]{2}|\bL[IVX])|\bww|(?:nt|rt|ft|xt|ht|et)ies\b|\b(?:"
     + "|".join((*_NUMBER_WORDS, *SMALL_ORDINALS, *_MULTIPLES, *_MONTHS, "half"))
     + r")\b",
     re.I,
 )
+_DASHED_DATE = lazy_pattern(r"(?<=[0-9])-([A-Za-z]{3,9})-(?=[0-9]{4})")
 _COMPOUND = frozenset(("second", "metre", "gram"))
 _BETWEEN = lazy_pattern(r",?\s(?:and\s)?")
 _MAX_DIGITS = 40
@@ -105,7 +103,7 @@ def may_hold_values(text: str) -> bool:
 
 def scanned(cased: str) -> "list[Value]":
     """The values of a text that is folded."""
-    return _Scan(cased).found()
+    return _Scan(_DASHED_DATE.sub(r" \1 ", cased)).found()
 
 
 FILLING = frozenset(
@@ -137,10 +135,8 @@ class _Scan:
             if value:
                 values.append(value)
             place += used
-        taken = [(value.start, value.end) for value in values]
-        for roman in _ROMAN.finditer(self.cased):
-            if roman[1] and not any(start <= roman.start() < end for start, end in taken) and self._is_numeral(roman):
-                values.append(Value(NUMERAL, roman.start(), roman.end(), float(_roman_value(roman[1])), shown=roman[1]))
+        taken = [range(value.start, value.end) for value in values]
+        values += [one for one in numerals_in(self.cased) if not any(one.start in span for span in taken)]
         return self._together(sorted(values, key=lambda value: value.start))
 
     def _together(self, values: list[Value]) -> list[Value]:
@@ -161,24 +157,6 @@ class _Scan:
             else:
                 joined.append(value)
         return joined
-
-    def _is_numeral(self, roman: re.Match[str]) -> bool:
-        """Of a name: not the pronoun, not an initial."""
-        if roman[1].islower():
-            return True
-        before = self.cased[: roman.start()].rstrip(" (")
-        if not before or not before[-1].isalnum():
-            return False
-        return len(roman[1]) > 1 or (roman[1] != "I" and roman[1] != "X") or self._ends_a_name(roman)
-
-    def _ends_a_name(self, roman: re.Match[str]) -> bool:
-        word = self.cased[: roman.start()].rstrip(" (").rpartition(" ")[2]
-        after = self.cased[roman.end() :].lstrip()[:1]
-        return (
-            (word[:1].isupper() or self.cased[roman.start() - 1] == "(")
-            and self.cased[roman.end() - 1 : roman.end() + 1] != "I'"
-            and (not after or not after.isalpha() or after.islower())
-        )
 
     def _word(self, place: int) -> str:
         return self.tokens[place][0] if 0 <= place < len(self.tokens) else ""
@@ -203,6 +181,8 @@ class _Scan:
         if kind == "iso":
             year, month, day = map(int, said.split("-"))
             return self._date(year, month, day, start, end), 1
+        if kind == "signed":
+            return self._signed(token), 1
         if kind == "numeric":
             first, second, year = map(int, re.split("[/.]", said))
             day, month = (second, first) if second > 12 else (first, second)
@@ -223,6 +203,14 @@ class _Scan:
         if kind == "number" and said:
             return self._dated(place) or self._number(place, *_plain(said), 1)
         return None, 1
+
+    def _signed(self, token: re.Match[str]) -> Value | None:
+        """2018年5月18日 and 2018년 5월 18일, also without the year or the day; May alone may be many things."""
+        found = {sign: int(number) for number, sign in re.findall(r"([0-9]+)\s?(\D)", token[0])}
+        year, month = (found.get(han, found.get(hangul, 0)) for han, hangul in ("年년", "月월"))
+        day = next((found[sign] for sign in "日号號일" if sign in found), 0)
+        is_one = month <= 12 and (year or day)
+        return self._date(year, month, day, *token.span()) if is_one else None
 
     def _time(self, token: re.Match[str]) -> Value:
         hour, minute = map(int, re.split("[:.]", token[0]))
@@ -259,6 +247,7 @@ class _Scan:
             or behind in _MULTIPLES
             or behind in _UNIT_STARTS
             or self._word(place - 1) in ("$", "£", "€", "¥")
+            or _NEGATIVE.search(self.text[max(0, token.start() - 12) : token.start()])
         ):
             return self._before_christ(place)
         return self._before_christ(place) or (self._date(int(number), 0, 0, *token.span()), 1)
@@ -411,10 +400,8 @@ class _Scan:
         if self._word(at) == "-":
             at += 1
         if self._word(at) == "°":
-            letter = self._word(at + 1)
-            return ("degree", 1.0, 2) if letter in ("c", "f", "celsius", "fahrenheit") else ("degree", 1.0, 1)
-        if self._word(at) in ("degrees", "degree"):
-            return "degree", 1.0, 1
+            scale = self._word(at + 1)[:1]
+            return (f"°{scale.upper()}", 1.0, 2) if scale in ("c", "f") else ("degree", 1.0, 1)
         if self._word(at) not in _UNIT_STARTS:
             return "", 0.0, 0
         for count in (4, 3, 2, 1):
@@ -436,7 +423,7 @@ class _Scan:
 def _decade(said: str) -> int:
     """1990 of "1990s", "'90s" and "nineties"."""
     digits = re.sub(r"\D", "", said)
-    value = int(digits) if digits else TENS[f"{said.removesuffix('ies')}y"]
+    value = int(digits) if digits else TENS_VALUES[f"{said.removesuffix('ies')}y"]
     return value if value > 100 else 1900 + value
 
 
@@ -447,8 +434,3 @@ def _plain(digits: str) -> tuple[float, float]:
         whole = whole.replace(".", "")
     shown = len(whole.partition(".")[2])
     return float(whole), 0.5 * 10.0**-shown
-
-
-def _roman_value(numeral: str) -> int:
-    values = [{"I": 1, "V": 5, "X": 10}[letter] for letter in numeral.upper()]
-    return sum(-value if value < max(values[at:]) else value for at, value in enumerate(values))
