@@ -9,6 +9,11 @@ _ROMAN = lazy_pattern(
     r"(?<![\w.'-])(?=[IVX]|[ivx]{2}|L[XVI])((?:XL|L?X{0,3})(?:IX|IV|V?I{0,3})|x?(?:ix|iv|vi{0,3}|i{2,3})|xi)"
     r"(?=[\s,.;:)!?\"'*]|\Z)(?!\. [A-Z])"
 )
+_ONES = ("", "i", "ii", "iii", "iv", "v", "vi", "vii", "viii", "ix")
+NUMERALS = frozenset(
+    tens + ones for tens in ("", "x", "xx", "xxx", "xl", "l", "lx", "lxx", "lxxx") for ones in _ONES if tens + ones
+)
+"""One to 89, in small letters."""
 _LETTERS = {"I": 1, "V": 5, "X": 10, "L": 50}
 
 

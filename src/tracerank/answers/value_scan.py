@@ -6,7 +6,7 @@ from functools import lru_cache
 
 from tracerank.answers.english import MONTHS, SMALL_NUMBERS, SMALL_ORDINALS, TENS_VALUES, words
 from tracerank.answers.lazy_patterns import lazy_pattern
-from tracerank.answers.numerals import numerals_in
+from tracerank.answers.numerals import NUMERALS, numerals_in
 from tracerank.answers.text_keys import fold, without_accents
 from tracerank.answers.units import BEFORE_NUMBERS, CURRENCIES, MEASURED, MONEY_SCALES, SCALES
 from tracerank.answers.values import DATE, DECADE, NUMBER, NUMERAL, ORDINAL, SCORE, TIME, VERSION, Value
@@ -71,12 +71,12 @@ _MONTHS = {name: number for number, name in enumerate(MONTHS, start=1)}
 _MONTHS |= {name[:3]: number for name, number in _MONTHS.items()} | {"sept": 9}
 _NUMBER_WORDS = SMALL_NUMBERS | TENS_VALUES
 _MULTIPLES = {"hundred": 100, "thousand": 1000, "million": 10**6, "billion": 10**9, "trillion": 10**12, "dozen": 12}
-_QUICK = lazy_pattern(
-    r"[0-9]|\b[ivx]{2}|(?-i:\b[IVX]\b|\b[XL]{2}|\bL[IVX])|\bww|(?:nt|rt|ft|xt|ht|et)ies\b|\b(?:"
-    + "|".join((*_NUMBER_WORDS, *SMALL_ORDINALS, *_MULTIPLES, *_MONTHS, "half"))
-    + r")\b",
-    re.I,
+_DIGIT = re.compile(r"\d")
+_WORD = re.compile("[a-z]+")
+_OPENING = frozenset((*_NUMBER_WORDS, *SMALL_ORDINALS, *_MULTIPLES, *_MONTHS, "half", "wwi", "wwii")).union(
+    NUMERALS, (f"{ten[:-1]}ies" for ten in TENS_VALUES)
 )
+"""Words that may begin a value."""
 _DASHED_DATE = lazy_pattern(r"(?<=[0-9])-([A-Za-z]{3,9})-(?=[0-9]{4})")
 _COMPOUND = frozenset(("second", "metre", "gram"))
 _BETWEEN = lazy_pattern(r",?\s(?:and\s)?")
@@ -98,7 +98,10 @@ def _values_in(text: str) -> tuple[Value, ...]:
 
 def may_hold_values(text: str) -> bool:
     """Whether a text has a digit, a numeral or a word that begins a value; a quick look."""
-    return _QUICK.search(text) is not None
+    if _DIGIT.search(text):
+        return True
+    found = _WORD.findall(text.lower())
+    return not _OPENING.isdisjoint(found)
 
 
 def scanned(cased: str) -> "list[Value]":
@@ -124,13 +127,17 @@ class _Scan:
         if len(self.text) != len(cased):
             self.cased = self.text
         self.tokens = list(_TOKEN.finditer(self.text))
-        said = {token[0] for token in self.tokens if token.lastgroup == "word"}
+        said = {token[0] for token in self.tokens}
         self.change = (1 if said & _UP else 0) - (1 if said & _DOWN else 0)
 
     def found(self) -> list[Value]:
         values: list[Value] = []
         place = 0
         while place < len(self.tokens):
+            token = self.tokens[place]
+            if token.lastgroup == "word" and token[0] not in _OPENING and token[0] not in ("a", "an"):
+                place += 1
+                continue
             value, used = self._at(place)
             if value:
                 values.append(value)
