@@ -10,13 +10,13 @@ from datetime import date
 from typing import NamedTuple
 
 from tracerank.answers.abstentions import abstains
-from tracerank.answers.asked import Asked, read_question
 from tracerank.answers.english import HONORIFICS, PRONOUNS, TITLES
 from tracerank.answers.focus import focus_spans
 from tracerank.answers.lazy_patterns import lazy_pattern
 from tracerank.answers.meaning.reading import read_answer
 from tracerank.answers.meaning.words import SPELLINGS
 from tracerank.answers.places import PLACES
+from tracerank.answers.question_profile import QuestionProfile, read_question
 from tracerank.answers.text_keys import comparable, fold, remembering, tokens_of
 from tracerank.answers.units import BEFORE_NUMBERS, CURRENCIES, MEASURED, MONEY, UNITS
 from tracerank.answers.value_scan import values_in
@@ -82,16 +82,16 @@ def read_strictly(answer: str | None, question: str = "") -> StrictReading:
     text = fold(said).strip(_EMPHASIS)
     if not text or abstains(said, question):
         return StrictReading()
-    asked = read_question(question)
-    if polar := _polarity(text, asked):
+    profile = read_question(question)
+    if polar := _polarity(text, profile):
         return StrictReading((f"polar:{polar}",))
-    if value := _valued(text, asked):
+    if value := _valued(text, profile):
         return StrictReading((value.key,), tuple(_uncounted(value)))
     keys = [f"text:{name_key(text)}", *_names_in(text)]
     items = read_answer(said, question).statement
     if items.items and not items.is_choice:
         keys.append(f"list:{sorted(sorted(item) for item in items.items)}")
-    found = {target.key: target for target in sorted(_targets(text, said, asked), key=_rank)}
+    found = {target.key: target for target in sorted(_targets(text, said, profile), key=_rank)}
     return StrictReading(tuple(keys), tuple(one for one in found.values() if one.key not in keys), is_name=True)
 
 
@@ -99,7 +99,7 @@ def _rank(target: Target) -> tuple[int, str]:
     return -len(target.left_out), target.key
 
 
-def _polarity(text: str, asked: Asked) -> str | None:
+def _polarity(text: str, profile: QuestionProfile) -> str | None:
     found = _POLAR.match(text)
     if found is None:
         return None
@@ -107,7 +107,7 @@ def _polarity(text: str, asked: Asked) -> str | None:
     rest = found[2].strip(" .,;:!-")
     if not rest:
         return said
-    if asked.may_be_polar is False or rest.lower().startswith(("and no", "and yes", "one ")):
+    if profile.may_be_polar is False or rest.lower().startswith(("and no", "and yes", "one ")):
         return None
     has_break = found[2].lstrip(" ")[:1] in tuple(",.;:!-") and not found[2].startswith("-")
     return said if has_break or rest.split()[0].lower().strip(",") in _POLAR_SUBJECTS else None
@@ -121,19 +121,19 @@ class _Valued(NamedTuple):
     uncounted: str = ""
 
 
-def _valued(text: str, asked: Asked) -> _Valued | None:
+def _valued(text: str, profile: QuestionProfile) -> _Valued | None:
     values = values_in(text)
     if len(values) != 1 or not _BEFORE_VALUE.fullmatch(text, 0, values[0].start):
         return None
     value, rest = values[0], text[values[0].end :]
-    if _UNSURE.fullmatch(value.shown) or not (key := _value_key(value, text, asked)):
+    if _UNSURE.fullmatch(value.shown) or not (key := _value_key(value, text, profile)):
         return None
     if _BEHIND_VALUE.fullmatch(rest) or (value.kind == SCORE and rest.strip() in MEASURED):
         return _Valued(key + MEASURED.get(rest.strip(), ("",))[0])
     if value.kind != NUMBER or not (_MEASURED if value.unit else _COUNTED).fullmatch(rest):
         return None
     counted = frozenset(tokens_of(rest))
-    if value.unit or asked.words.issuperset(counted):
+    if value.unit or profile.said.issuperset(counted):
         return _Valued(key)
     # Twelve members are twelve, as long as nobody else counts twelve of something else.
     return _Valued(f"{key}~{name_key(rest)}", counted, key)
@@ -144,18 +144,18 @@ def _uncounted(value: _Valued) -> Iterator[Target]:
         yield Target(value.uncounted, value.counted)
 
 
-def _value_key(value: Value, text: str, asked: Asked) -> str:
+def _value_key(value: Value, text: str, profile: QuestionProfile) -> str:
     """Equal for equal values; empty where it is part of a name."""
     if value.kind == NUMBER:
         unit = text[value.stop or value.end : value.end].strip(" -").lower()
-        if (CURRENCIES if value.unit in MONEY else UNITS).get(unit, unit) in asked.units:
+        if (CURRENCIES if value.unit in MONEY else UNITS).get(unit, unit) in profile.units:
             return f"number:{value.bound}{_digits(value.count)}|"
         return f"number:{value.bound}{_digits(value.number)}|{value.unit}{value.period}"
     if value.kind == DATE:
         if not any(map(str.isdigit, value.shown)):
             return ""  # Nineteen Eighty-Four
         year, month, day = value.parts
-        if not month or (asked.wants_year and year):
+        if not month or (profile.which_year and year):
             return f"number:{value.bound}{year}|"
         return f"date:{value.bound}{year}-{month}-{day}" if (year or day) and _is_day(year, month, day) else ""
     if value.kind in (ORDINAL, DECADE, TIME):
@@ -223,38 +223,38 @@ def _names_in(text: str) -> list[str]:
     return [f"text:{name_key(name)}" for name in (short, long)] if len(letters) > 1 and letters == initials else []
 
 
-def _targets(text: str, said: str, asked: Asked) -> Iterator[Target]:
-    yield from _shorter_names(text, asked)
+def _targets(text: str, said: str, profile: QuestionProfile) -> Iterator[Target]:
+    yield from _shorter_names(text, profile)
     opening = _PREPOSITION.match(text)
-    if opening and (text[0].islower() or asked.is_where_or_when):
-        yield from _with_shorter(text[opening.end() :], asked)
+    if opening and (text[0].islower() or profile.is_where_or_when):
+        yield from _with_shorter(text[opening.end() :], profile)
     for span, is_strong in focus_spans(said):
-        if is_strong or not asked.words.issuperset(tokens_of(span)):
-            yield from (target for target in _with_shorter(span, asked) if _fits(target.key, asked))
+        if is_strong or not profile.said.issuperset(tokens_of(span)):
+            yield from (target for target in _with_shorter(span, profile) if _fits(target.key, profile))
 
 
-def _fits(key: str, asked: Asked) -> bool:
+def _fits(key: str, profile: QuestionProfile) -> bool:
     is_value = not key.startswith("text:")
-    if asked.wants == "number":
+    if profile.wants == "number":
         return key.startswith("number:")
-    return is_value if asked.wants == "date" else not (is_value and asked.wants == "name")
+    return is_value if profile.wants == "date" else not (is_value and profile.wants == "name")
 
 
-def _with_shorter(span: str, asked: Asked) -> Iterator[Target]:
-    if value := _valued(span, asked):
+def _with_shorter(span: str, profile: QuestionProfile) -> Iterator[Target]:
+    if value := _valued(span, profile):
         yield Target(value.key)
         yield from _uncounted(value)
     else:
         yield Target(f"text:{name_key(span)}")
-        yield from _shorter_names(span, asked)
+        yield from _shorter_names(span, profile)
 
 
-def _shorter_names(text: str, asked: Asked) -> Iterator[Target]:
+def _shorter_names(text: str, profile: QuestionProfile) -> Iterator[Target]:
     """The name without the country, the parenthesis or the title that goes with it."""
     parts = [part.strip(" .") for part in text[:300].split(",")]
     left_out: set[str] = set()
     # "France, Spain" and "Anna, Bea" of "Anna or Bea?" are lists: what qualifies cannot be qualified.
-    while len(parts) > 1 and _is_qualifier(parts[-1], asked) and not _is_qualifier(parts[0], asked):
+    while len(parts) > 1 and _is_qualifier(parts[-1], profile) and not _is_qualifier(parts[0], profile):
         left_out.add(name_key(parts.pop()))
         yield Target(f"text:{name_key(', '.join(parts))}", frozenset(left_out))
     if found := _PARENTHESIS.fullmatch(text):
@@ -264,8 +264,8 @@ def _shorter_names(text: str, asked: Asked) -> Iterator[Target]:
         yield Target(f"text:{name_key(name)}", frozenset({name_key(title)}))
 
 
-def _is_qualifier(part: str, asked: Asked) -> bool:
-    return name_key(part) in _PLACE_KEYS or (bool(part) and asked.words.issuperset(tokens_of(part)))
+def _is_qualifier(part: str, profile: QuestionProfile) -> bool:
+    return name_key(part) in _PLACE_KEYS or (bool(part) and profile.said.issuperset(tokens_of(part)))
 
 
 _PLACE_KEYS = frozenset(map(name_key, PLACES))

@@ -10,11 +10,11 @@ import tracerank as tr
 from tests.answers.meaning.meaning_pairs import APART, CORES, EQUAL, UNEQUAL
 from tracerank.answers.abstentions import abstains
 from tracerank.answers.equivalence import NO_GROUP
-from tracerank.answers.meaning.asking import read_asking
 from tracerank.answers.meaning.comparing import Memory, linked
 from tracerank.answers.meaning.grouping import answer_core, group_by_meaning
 from tracerank.answers.meaning.pairs import pair_features, pair_weights
 from tracerank.answers.meaning.reading import read_answer
+from tracerank.answers.question_profile import read_question
 from tracerank.methods import MethodOptions, load_method
 from tracerank.votes.answer_groups import MeaningGroups
 from tracerank.votes.voting import MajorityVote
@@ -203,7 +203,7 @@ NAMES = st.lists(
 def test_pairs_that_are_left_out_change_no_group(names: set[str], question: str) -> None:
     answers = sorted(names)
     readings, weights = [read_answer(text, question) for text in answers], pair_weights()
-    features, vetoed = pair_features(readings, read_asking(question))
+    features, vetoed = pair_features(readings, read_question(question))
     chances = {pair: weights.chance(row) for pair, row in features.items()}
     groups = linked(range(len(answers)), chances, weights.threshold, vetoed)
     number = {place: group for group, members in enumerate(groups) for place in members}

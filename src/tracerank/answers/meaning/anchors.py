@@ -90,13 +90,13 @@ def asserts(reading: AnswerReading, anchor: AnswerReading, lexicon: Lexicon) -> 
 
 
 def _asserts(reading: AnswerReading, anchor: AnswerReading, lexicon: Lexicon) -> float:
-    if conflict(reading, anchor, lexicon.asking, may_add=lexicon.may_add):
+    if conflict(reading, anchor, lexicon.profile, may_add=lexicon.may_add):
         return 0.0
     if reading.polarity and reading.polarity == anchor.polarity:
         return 1.0
     if reading.option >= 0 and reading.option == anchor.option:
         return 0.7 + 0.3 * min(1.0, reading.option_margin)
-    if (reading.measure and anchor.measure) or agree(reading, anchor, lexicon.asking):
+    if (reading.measure and anchor.measure) or agree(reading, anchor, lexicon.profile):
         return 0.9
     words = anchor.cores[0].words
     likes = ((core_likeness(core.words, words, lexicon), core.strength) for core in reading.cores)

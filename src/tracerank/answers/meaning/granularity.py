@@ -8,12 +8,12 @@ from collections.abc import Sequence
 from itertools import combinations
 
 from tracerank.answers import english
-from tracerank.answers.meaning.asking import DATE, NUMBER, Asking
 from tracerank.answers.meaning.comparing import Lexicon, Words, are_elsewhere
 from tracerank.answers.meaning.contradiction import agree
 from tracerank.answers.meaning.reading import AnswerReading
 from tracerank.answers.meaning.values import is_value, likeness, tokens
 from tracerank.answers.meaning.words import GENERIC, REGIONS, STOP
+from tracerank.answers.question_profile import DATE, NUMBER, QuestionProfile
 
 _RANGE = re.compile(
     r"[0-9]{3,4}\s?(?:[-–—/]|to|until|till|through)\s?[0-9]{2,4}\b(?![-/])|\b(?:between|from)\b.{1,40}\b(?:and|to|until|till)\b",
@@ -43,9 +43,9 @@ def differs_in_detail(a: AnswerReading, b: AnswerReading, lexicon: Lexicon) -> b
 
 
 def _differs_in_detail(a: AnswerReading, b: AnswerReading, lexicon: Lexicon) -> bool:
-    if a.is_sentence or b.is_sentence or not (a.cores and b.cores) or agree(a, b, lexicon.asking):
+    if a.is_sentence or b.is_sentence or not (a.cores and b.cores) or agree(a, b, lexicon.profile):
         return False
-    if _values_differ(a, b, lexicon.asking) or are_elsewhere(a.regions, b.regions):
+    if _values_differ(a, b, lexicon.profile) or are_elsewhere(a.regions, b.regions):
         return True
     return _is_wider(a, b, lexicon) or _is_wider(b, a, lexicon)
 
@@ -63,21 +63,21 @@ def strays(readings: Sequence[AnswerReading], others: Sequence[int]) -> list[int
     return [one for one in placed if are_elsewhere(readings[one].regions, readings[best[0]].regions)] if best else []
 
 
-def _values_differ(a: AnswerReading, b: AnswerReading, asking: Asking) -> bool:
+def _values_differ(a: AnswerReading, b: AnswerReading, profile: QuestionProfile) -> bool:
     """Other house numbers; a year and a day of it, unless a year is asked for; a year and a time that it begins."""
     if not (a.values and b.values) or (a.measure and b.measure):
         return False
     of_a, of_b = [value for value, _ in a.values], [value for value, _ in b.values]
     if _has_own(of_a, of_b) and _has_own(of_b, of_a):
         return True
-    if asking.kind not in (DATE, NUMBER):
+    if profile.kind not in (DATE, NUMBER):
         return False
     if bool(_RANGE.search(a.text)) != bool(_RANGE.search(b.text)):
         return True
-    if asking.kind == NUMBER:
+    if profile.kind == NUMBER:
         return False
     is_date = all(map(is_value, (*a.cores[0].words, *b.cores[0].words)))
-    is_coarser = is_date and not asking.wants_year and ("-" in of_a[0]) != ("-" in of_b[0])
+    is_coarser = is_date and not profile.wants_year and ("-" in of_a[0]) != ("-" in of_b[0])
     return is_coarser or _bound(a.text) != _bound(b.text)
 
 
@@ -96,15 +96,15 @@ def _is_wider(a: AnswerReading, b: AnswerReading, lexicon: Lexicon) -> bool:
     if _is_one_of(a, b, lexicon):
         return True
     own = [word for word in long if not _is_held(word, short, lexicon)]
-    if not own or lexicon.asking.options or not all(_is_held(word, long, lexicon) for word in short):
+    if not own or lexicon.profile.options or not all(_is_held(word, long, lexicon) for word in short):
         return False
     if all(word in REGIONS for word in short) and not _OF_STATES.issuperset(own) and "york" not in short:
         return True
     if "state" in own and not _SCHOOLS.isdisjoint(short):
         return True
-    if not _TRADES.isdisjoint(lexicon.asking.words):
+    if not _TRADES.isdisjoint(lexicon.profile.words):
         return False  # an actor may be told as a stage actor
-    return GENERIC.issuperset(short) and any(lexicon.asking.weight(word) >= _TELLING for word in own)
+    return GENERIC.issuperset(short) and any(lexicon.profile.weight(word) >= _TELLING for word in own)
 
 
 def _is_held(word: str, words: Words, lexicon: Lexicon) -> bool:
@@ -115,11 +115,11 @@ def _is_one_of(one: AnswerReading, listed: AnswerReading, lexicon: Lexicon) -> b
     """Lime, beside rum, lime and cola; a trade may be told with others."""
     if not _HAS_AND.search(listed.text) or _HAS_AND.search(one.text) or "," in one.text:
         return False
-    asking = lexicon.asking
-    if not _TRADES.isdisjoint(asking.words):
+    profile = lexicon.profile
+    if not _TRADES.isdisjoint(profile.words):
         return False
     items = [tuple(word for word in tokens(part) if word not in STOP) for part in _AND.split(listed.text)]
     held = [any(_is_held(word, one.cores[0].words, lexicon) for word in item) for item in items]
     return any(held) and any(
-        item and not is_held and asking.words.isdisjoint(item) for item, is_held in zip(items, held, strict=True)
+        item and not is_held and profile.words.isdisjoint(item) for item, is_held in zip(items, held, strict=True)
     )

@@ -14,11 +14,11 @@ from tracerank.answers import equivalence
 from tracerank.answers.abstentions import abstains
 from tracerank.answers.equivalence import DEFAULT, LEVELS, NO_GROUP, Aliases
 from tracerank.answers.meaning.aliases import named_alike
-from tracerank.answers.meaning.asking import read_asking
 from tracerank.answers.meaning.comparing import Memory, conflict, linked
 from tracerank.answers.meaning.fields import grouped_by_fields, objects_in
 from tracerank.answers.meaning.pairs import PairWeights, pair_features, pair_weights
 from tracerank.answers.meaning.reading import AnswerReading, read_answer
+from tracerank.answers.question_profile import read_question
 from tracerank.answers.readable import Readable
 from tracerank.answers.text_keys import comparable
 
@@ -158,7 +158,7 @@ def _few(
     needs_vetoes: bool = False,
 ) -> tuple[list[list[int]], frozenset[tuple[int, int]]]:
     """Groups of places, every pair compared that may count; and pairs that are never one, all if they are needed."""
-    features, vetoed = pair_features(readings, read_asking(question), memory, None if needs_vetoes else weights)
+    features, vetoed = pair_features(readings, read_question(question), memory, None if needs_vetoes else weights)
     chances = {pair: weights.chance(row) for pair, row in features.items()}
     return linked(range(len(readings)), chances, weights.threshold, vetoed), vetoed
 
@@ -197,12 +197,12 @@ def _joined(
     evidence: Sequence[str],
 ) -> list[int]:
     """The groups after texts have joined names; never over a conflict."""
-    asking = read_asking(question)
+    profile = read_question(question)
     for a, b in sorted(set(named_alike(readings, evidence))):
         low, high = sorted((root[a], root[b]))
         firsts, seconds = ([place for place, one in enumerate(root) if one == group] for group in (low, high))
         is_apart = low == high or any(
-            (min(i, j), max(i, j)) in vetoed or conflict(readings[i], readings[j], asking)
+            (min(i, j), max(i, j)) in vetoed or conflict(readings[i], readings[j], profile)
             for i in firsts
             for j in seconds
         )

@@ -14,7 +14,6 @@ from importlib.resources import files
 from itertools import combinations
 
 from tracerank.answers.meaning.anchors import Profiles, Shares, anchor_profiles
-from tracerank.answers.meaning.asking import Asking
 from tracerank.answers.meaning.comparing import (
     Lexicon,
     Memory,
@@ -28,6 +27,7 @@ from tracerank.answers.meaning.contradiction import shared_parts
 from tracerank.answers.meaning.granularity import differs_in_detail, strays
 from tracerank.answers.meaning.reading import AnswerReading
 from tracerank.answers.meaning.values import likeness
+from tracerank.answers.question_profile import QuestionProfile
 
 FEATURES = (
     "likeness",
@@ -129,13 +129,16 @@ def pair_weights() -> PairWeights:
 
 
 def pair_features(
-    readings: Sequence[AnswerReading], asking: Asking, memory: Memory | None = None, weights: PairWeights | None = None
+    readings: Sequence[AnswerReading],
+    profile: QuestionProfile,
+    memory: Memory | None = None,
+    weights: PairWeights | None = None,
 ) -> tuple[dict[Pair, tuple[float, ...]], frozenset[Pair]]:
     """The features of every pair that may be one, in the order of ``FEATURES``, and the pairs that never are.
 
     ``weights``: those that the pairs are scored by, to leave out pairs that change no group.
     """
-    lexicon = read_lexicon(readings, asking, memory)
+    lexicon = read_lexicon(readings, profile, memory)
     akin = akin_pairs(readings, lexicon)
     is_bare = [reading.is_bare for reading in readings]
     long = not all(is_bare)
@@ -167,7 +170,7 @@ def pair_features(
     root = _components(len(readings), close)
     if weights:
         scored = [pair for pair in scored if root[pair[0]] == root[pair[1]]]
-    vetoed |= _conflicts(root, readings, asking)
+    vetoed |= _conflicts(root, readings, profile)
     told = _told(readings)
     found: dict[Pair, tuple[float, ...]] = {}
     for pair in scored:
@@ -193,13 +196,13 @@ def _components(count: int, pairs: Iterable[Pair]) -> list[int]:
     return [find(place) for place in range(count)]
 
 
-def _conflicts(root: Sequence[int], readings: Sequence[AnswerReading], asking: Asking) -> frozenset[Pair]:
+def _conflicts(root: Sequence[int], readings: Sequence[AnswerReading], profile: QuestionProfile) -> frozenset[Pair]:
     """The pairs in conflict, of those that could come into one group."""
     members: dict[int, list[int]] = {}
     for place, first in enumerate(root):
         members.setdefault(first, []).append(place)
     met = (pair for places in members.values() for pair in combinations(places, 2))
-    return frozenset(pair for pair in met if conflict(readings[pair[0]], readings[pair[1]], asking))
+    return frozenset(pair for pair in met if conflict(readings[pair[0]], readings[pair[1]], profile))
 
 
 def akin_pairs(readings: Sequence[AnswerReading], lexicon: Lexicon) -> set[Pair]:

@@ -55,7 +55,7 @@ def _words(text: str) -> Iterator[str]:
     for word in _TOKEN.findall(text.lower()):
         if len(word) > _LONGEST_WORD:
             yield _digested(word)
-        elif word[-1].isdigit():
+        elif "0" <= word[-1] <= "9":
             digits = word.replace(",", "")
             yield f"@{word}" if _YEAR.fullmatch(word) else f"#{int(digits)}"
         else:
