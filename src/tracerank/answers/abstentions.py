@@ -9,16 +9,8 @@ import re
 from functools import lru_cache
 
 from tracerank.answers.conclusions import ends_without_answer
-from tracerank.answers.denials import (
-    UNMARKED,
-    denies,
-    denies_first,
-    has_denial_words,
-    may_deny,
-    names_likely,
-    plain_words,
-    read_rules,
-)
+from tracerank.answers.denial_phrases import UNMARKED, has_denial_words, plain_words, rule
+from tracerank.answers.denials import denies, denies_first, may_deny, names_likely
 from tracerank.answers.english import NEGATIONS, words
 from tracerank.answers.question_profile import QuestionProfile, read_question
 from tracerank.answers.text_keys import fold, readable, tokens_of, without_accents
@@ -111,7 +103,7 @@ def _says_nothing(text: str) -> bool:
         return text.isascii()  # "-", "???"
     if not may_deny(text, words):
         return False
-    return bool(read_rules().none.fullmatch(words)) or (not _is_song(text) and denies(text))
+    return bool(rule("none").fullmatch(words)) or (not _is_song(text) and denies(text))
 
 
 def _may_end_without(text: str) -> bool:
@@ -133,7 +125,7 @@ def _can_answer(text: str, profile: QuestionProfile) -> bool:
         return False
     if profile.said.issuperset(tokens):
         return True  # "known or unknown?"
-    if read_rules().none.fullmatch(plain_words(text)):
+    if rule("none").fullmatch(plain_words(text)):
         is_open = profile.may_be_polar is False and profile.wants != "number"
         return not is_open or not _CHOOSING.isdisjoint(profile.said)
     if said in _SYMBOLS:

@@ -8,14 +8,12 @@ something else, or about how certain or exact it is, leaves an answer an answer.
 import re
 from collections.abc import Iterable
 
+from tracerank.answers.denial_phrases import has_denial_words, plain_words, rule
 from tracerank.answers.denials import (
     Says,
     clause_says,
     clauses,
-    has_denial_words,
     names_likely,
-    plain_words,
-    read_rules,
     sentence_says,
     sentences_of,
     without_leads,
@@ -141,7 +139,7 @@ def ends_without_answer(text: str, asked: QuestionProfile) -> bool:
     before = " ".join(told)
     if not told and all(clause_says(part) is Says.NONE for part in denied):
         return True
-    if told and read_rules().alone.fullmatch(plain_words(told[0])) and not names_likely(before):
+    if told and rule("alone").fullmatch(plain_words(told[0])) and not names_likely(before):
         return not any(_limits(part, plain_words(part).split()) for part in denied)  # what follows explains it
     return any(_closes(part, asked) or _denies_asked(part, before, asked) for part in denied)
 
@@ -193,17 +191,17 @@ def _closes(part: str, asked: QuestionProfile) -> bool:
 
 
 def _lacks(part: str) -> bool:
-    rules, said = read_rules(), plain_words(part)
-    found = rules.lacking.search(said) if has_denial_words(said.split()) else None
-    return found is not None and said.count(" ", 0, found.start()) <= _SUBJECT and not rules.hedge.search(said)
+    said = plain_words(part)
+    found = rule("lacking").search(said) if has_denial_words(said.split()) else None
+    return found is not None and said.count(" ", 0, found.start()) <= _SUBJECT and not rule("hedge").search(said)
 
 
 def _closing(part: str) -> list[str] | None:
     """The words after those that close the matter; None: no such words, or a guess beside them."""
     said = plain_words(part)
-    if not has_denial_words(said.split()) or read_rules().hedge.search(said):
+    if not has_denial_words(said.split()) or rule("hedge").search(said):
         return None
-    found = ((left, read_rules().closing.match(left)) for left in without_leads(said))
+    found = ((left, rule("closing").match(left)) for left in without_leads(said))
     return next((left[match.end() :].split() for left, match in found if match), None)
 
 
