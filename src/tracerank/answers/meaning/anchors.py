@@ -12,7 +12,6 @@ from itertools import chain
 from tracerank.answers.meaning.comparing import Lexicon, asserted, conflict, core_likeness, linked
 from tracerank.answers.meaning.contradiction import agree
 from tracerank.answers.meaning.reading import AnswerReading
-from tracerank.answers.meaning.words import STOP
 
 _SHORT = 10
 """Words of an answer that may be an anchor."""
@@ -101,21 +100,7 @@ def _asserts(reading: AnswerReading, anchor: AnswerReading, lexicon: Lexicon) ->
     words = anchor.cores[0].words
     likes = ((core_likeness(core.words, words, lexicon), core.strength) for core in reading.cores)
     best = max((0.95 * strength * like for like, strength in likes if like > _LIKE), default=0.0)
-    if len(words) == 1 and 3 <= len(words[0]) <= 6 and words[0].upper() in anchor.text:
-        best = max(best, _spelt_out(words[0], reading))
     return max(best, asserted(words, reading, lexicon))
-
-
-def _spelt_out(acronym: str, reading: AnswerReading) -> float:
-    """How strongly an answer asserts what an acronym stands for."""
-    return max(
-        (
-            clause.strength
-            for clause in reading.clauses
-            if acronym in "".join(word[0] for word in clause.words if word not in STOP)
-        ),
-        default=0.0,
-    )
 
 
 def _without_bridges(rows: Sequence[Shares]) -> Sequence[Shares]:

@@ -31,7 +31,7 @@ class Memory:
     Who groups a set of answers that grows keeps one, so that an answer more is compared, not all of them again.
     """
 
-    __slots__ = ("asserted", "asserts", "cores", "details", "pairs")
+    __slots__ = ("asserted", "asserts", "cores", "pairs")
 
     def __init__(self) -> None:
         self.cores: dict[tuple[Words, Words], float] = {}
@@ -42,8 +42,6 @@ class Memory:
         """Likeness of two texts."""
         self.asserts: dict[tuple[str, str], float] = {}
         """How strongly a text asserts what another, bare one says."""
-        self.details: dict[tuple[str, str], bool] = {}
-        """Whether one of two bare texts tells more than the other."""
 
 
 class Lexicon:

@@ -192,10 +192,18 @@ def _values_exclude(one: Statement, other: Statement, profile: QuestionProfile) 
         ):
             return True
     if is_asked:
-        return False
+        spans = [any(value.kind == SCORE for value in said.values) for said in (one, other)]
+        return spans[0] != spans[1]  # 1914-1918 is not 1914
+    if one.is_bare and other.is_bare and _lacks_number(one, other) and _lacks_number(other, one):
+        return True  # two house numbers in one town
     ours_numbered, theirs_numbered = set(numerals(one.values)), set(numerals(other.values))
     has_name = any(value.kind in (ORDINAL, "numeral") for value in (*one.values, *other.values))
     return has_name and bool(ours_numbered and theirs_numbered) and ours_numbered.isdisjoint(theirs_numbered)
+
+
+def _lacks_number(said: Statement, other: Statement) -> bool:
+    numbers = [value for value in said.values if value.kind == NUMBERED]
+    return any(not _states(other, [value]) for value in numbers)
 
 
 def _states(said: Statement, values: list[Value]) -> bool:
@@ -339,6 +347,8 @@ def _wordings_differ(one: Statement, other: Statement, profile: QuestionProfile)
         return False
     if any(_OPPOSITES.get(word) in own_second for word in own_first):
         return True
+    if "state" in own_first ^ own_second and not _SCHOOLS.isdisjoint(first):
+        return True
     if _placed_otherwise(one, other, own_second) or _placed_otherwise(other, one, own_first):
         return True
     short, long = (first, second) if len(first) <= len(second) else (second, first)
@@ -348,6 +358,8 @@ def _wordings_differ(one: Statement, other: Statement, profile: QuestionProfile)
     more = [word for word in long if word not in short and word not in STOP]
     if not more:
         return False
+    if "city" in more and all(word in REGIONS for word in short) and "york" not in short:
+        return True
     if profile.wants_level and len(short) == 1:
         return (
             all(word.isalpha() and word not in RANKS for word in more)
@@ -376,6 +388,7 @@ def _placed_otherwise(one: Statement, other: Statement, own: set[str]) -> bool:
     return not any(word in GENERIC or word in STOP or word in REGIONS or word.isdigit() for word in own | placed)
 
 
+_SCHOOLS = frozenset(("university", "college", "school"))
 _SMALL = frozenset(words("short brief new little concise complete shorter other second"))
 _MADE = frozenset(words("by film movie novel book album song series game released directed written tv soundtrack"))
 _ARTICLES = ("the", "a", "an")

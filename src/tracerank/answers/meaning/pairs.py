@@ -7,7 +7,7 @@ answer gets no chance at all but a veto. Only the set of answers enters, never t
 import json
 import math
 from collections import Counter
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 from importlib.resources import files
@@ -24,7 +24,6 @@ from tracerank.answers.meaning.comparing import (
     read_lexicon,
 )
 from tracerank.answers.meaning.contradiction import shared_parts
-from tracerank.answers.meaning.granularity import differs_in_detail, strays
 from tracerank.answers.meaning.reading import AnswerReading
 from tracerank.answers.meaning.values import likeness
 from tracerank.answers.question_profile import QuestionProfile
@@ -152,14 +151,9 @@ def pair_features(
             if pair in akin or not (is_bare[pair[0]] and is_bare[pair[1]])
         ]
     )
-    vetoed = _other_detail(akin, readings, lexicon)
-    likes = {
-        pair: like
-        for pair in akin
-        if pair not in vetoed and (like := pair_likeness(readings[pair[0]], readings[pair[1]], lexicon))
-    }
+    likes = {pair: like for pair in akin if (like := pair_likeness(readings[pair[0]], readings[pair[1]], lexicon))}
     if not likes and not long:
-        return {}, vetoed
+        return {}, frozenset()
     profiles = anchor_profiles(readings, likes, lexicon)
     tops = [_top(row) for row in profiles.shares]
     close = scored
@@ -170,7 +164,7 @@ def pair_features(
     root = _components(len(readings), close)
     if weights:
         scored = [pair for pair in scored if root[pair[0]] == root[pair[1]]]
-    vetoed |= _conflicts(root, readings, profile)
+    vetoed = _conflicts(root, readings, profile)
     told = _told(readings)
     found: dict[Pair, tuple[float, ...]] = {}
     for pair in scored:
@@ -221,23 +215,6 @@ def akin_pairs(readings: Sequence[AnswerReading], lexicon: Lexicon) -> set[Pair]
         for key in said:
             places.setdefault(key, []).append(place)
     return {pair for listed in places.values() if len(listed) > 1 for pair in combinations(listed, 2)}
-
-
-def _ordered(a: int, b: int) -> Pair:
-    return (a, b) if a < b else (b, a)
-
-
-def _other_detail(akin: Collection[Pair], readings: Sequence[AnswerReading], lexicon: Lexicon) -> frozenset[Pair]:
-    """Pairs of bare answers that share words and yet tell more or less than each other."""
-    bare = [pair for pair in akin if readings[pair[0]].is_bare and readings[pair[1]].is_bare]
-    found = {pair for pair in bare if differs_in_detail(readings[pair[0]], readings[pair[1]], lexicon)}
-    if any(reading.regions for reading in readings):
-        for place, reading in enumerate(readings):
-            if reading.is_bare and not reading.regions:
-                others = [pair[0] + pair[1] - place for pair in akin if place in pair]
-                if all(readings[other].is_bare for other in others):  # else long answers tell where it is
-                    found.update(_ordered(place, other) for other in strays(readings, others))
-    return frozenset(found)
 
 
 def _features(
