@@ -16,7 +16,6 @@ from tracerank.answers.meaning.words import GENERIC, REGIONS, STOP, stem
 from tracerank.answers.scripts import is_unspaced
 from tracerank.answers.text_keys import fold, tokens_of
 from tracerank.answers.units import CURRENCIES, UNITS
-from tracerank.answers.value_scan import values_in
 
 LONGEST_QUESTION = 10_000
 """Characters that are read of a question."""
@@ -103,8 +102,6 @@ class QuestionProfile:
     """Whether a date without its day is less than what is asked."""
     regions: frozenset[str] = frozenset()
     """States and countries that it names."""
-    values: frozenset[tuple[str, str]] = frozenset()
-    """Kind and digits of the values that it names."""
     several: bool = False
     """Whether it asks for two things at once: "Who wrote it, and when?"."""
     several_values: bool = False
@@ -188,7 +185,6 @@ def _read(question: str) -> QuestionProfile:
         wants_year=is_timely and bool(_YEAR.search(text)),
         wants_day=is_timely and bool(_FULL_DATE.search(text)),
         regions=regions_in(said),
-        values=frozenset((value.kind, value.shown) for value in values_in(text)),
         several=(several := bool(_SEVERAL.search(text))),
         several_values=several and bool(_VALUE_PART.search(text)),
         wants_work=kind == OTHER and bool(_WORK.search(text)),

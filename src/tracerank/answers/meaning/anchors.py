@@ -4,10 +4,8 @@ An anchor is a group of short answers that are the same by themselves. Its profi
 answer says in terms of the pool. The order of the answers never matters: callers give them sorted.
 """
 
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain
 
 from tracerank.answers.meaning.comparing import Lexicon, asserted, conflict, core_likeness, linked
 from tracerank.answers.meaning.contradiction import agree
@@ -18,11 +16,6 @@ _SHORT = 10
 _SAME = 0.78
 """Mean likeness of the answers of one anchor."""
 _LIKE = 0.7
-_MENTIONED = 0.12
-_SURE = 0.9
-_BRIDGE = 0.45
-"""How much less an anchor counts that every long answer mentions beside others: it is a step on the way."""
-
 Pairs = Mapping[tuple[int, int], float]
 """Place of the earlier and of the later answer to their likeness; a pair that is left out has none."""
 
@@ -66,7 +59,7 @@ def anchor_profiles(readings: Sequence[AnswerReading], pairs: Pairs, lexicon: Le
                 rows[place][number] = share
         for place in members:
             rows[place][number] = 1.0
-    return Profiles(anchors, tuple(_without_bridges(rows)))
+    return Profiles(anchors, tuple(rows))
 
 
 def _share(
@@ -101,23 +94,3 @@ def _asserts(reading: AnswerReading, anchor: AnswerReading, lexicon: Lexicon) ->
     likes = ((core_likeness(core.words, words, lexicon), core.strength) for core in reading.cores)
     best = max((0.95 * strength * like for like, strength in likes if like > _LIKE), default=0.0)
     return max(best, asserted(words, reading, lexicon))
-
-
-def _without_bridges(rows: Sequence[Shares]) -> Sequence[Shares]:
-    mentioned = [[number for number, share in row.items() if share > _MENTIONED] for row in rows]
-    several = [numbers for numbers in mentioned if len(numbers) > 1]
-    if not several:
-        return rows
-    beside = Counter(chain.from_iterable(several))
-    return [
-        row if len(hits) < 2 or max(row.values()) >= _SURE else _lowered(row, hits, beside, len(several))
-        for row, hits in zip(rows, mentioned, strict=True)
-    ]
-
-
-def _lowered(row: Shares, hits: Sequence[int], beside: Mapping[int, int], several: int) -> Shares:
-    least = min(beside[number] for number in hits)
-    return {
-        number: share * (1 - _BRIDGE * (beside[number] - least) / several) if number in hits else share
-        for number, share in row.items()
-    }

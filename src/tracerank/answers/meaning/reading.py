@@ -420,7 +420,7 @@ def _focus(text: str, sentence: Span, profile: QuestionProfile) -> Iterator[tupl
     for quoted in _QUOTED.finditer(text, *sentence):
         if _is_new(tokens(quoted[0]), profile):
             yield trimmed(text, Span(*quoted.span())), 0.6
-    names = _ordered([Span(*name.span()) for name in _NAMES.finditer(text, *sentence)], text, sentence, profile)
+    names = [Span(*name.span()) for name in _NAMES.finditer(text, *sentence)]
     for span in names:
         words = tokens(text[span.start : span.end])
         if _is_new(words, profile) and _fits(words, profile):
@@ -430,14 +430,6 @@ def _focus(text: str, sentence: Span, profile: QuestionProfile) -> Iterator[tupl
         last = copula.end()
     if not names or profile.kind == OTHER:
         yield head(text, Span(last, sentence.end)), 0.55
-
-
-def _ordered(names: list[Span], text: str, sentence: Span, profile: QuestionProfile) -> list[Span]:
-    """Names behind the verb first, when what stands before it repeats the question."""
-    verb = _IS.search(text, *sentence)
-    if verb is None or profile.words.isdisjoint(tokens(text[sentence.start : verb.start()])):
-        return names
-    return sorted(names, key=lambda span: span.start < verb.start())
 
 
 def _fits(words: Sequence[str], profile: QuestionProfile) -> bool:

@@ -207,7 +207,7 @@ def read_statement(body: str, span: Span, profile: QuestionProfile, is_short: bo
         text=text,
         said=said,
         words=tuple(_WORDS.findall(text.lower())),
-        values=(values := _new_values(text, profile)),
+        values=(values := values_in(text)),
         all_values=values if len(body) <= len(text) + _ENDS else values_in(body),
         asserted=asserted,
         rejected=rejected,
@@ -234,14 +234,6 @@ def _named(text: str, profile: QuestionProfile) -> Statement:
         is_short=True,
         is_bare=True,
     )
-
-
-def _new_values(text: str, profile: QuestionProfile) -> tuple[Value, ...]:
-    """The values of a text that the question does not name."""
-    found = values_in(text)
-    if not found or not profile.values:
-        return found
-    return tuple(one for one in found if (one.kind, one.shown) not in profile.values) or found
 
 
 def _mentions(text: str, profile: QuestionProfile) -> tuple[frozenset[str], frozenset[str]]:
