@@ -184,7 +184,7 @@ def _is_fragment(part: str) -> bool:
 def _closes(part: str, asked: QuestionProfile) -> bool:
     """ "I can't say which one is meant", "the comparison is impossible"."""
     rest = _closing(part)
-    if rest is None or _limits(part, rest) or _is_of_another_kind(rest, asked):
+    if rest is None or _limits(part, rest):
         return False
     about = _stems(word for word in rest if word not in _KINDS) - _names(part)
     return not about or not about.isdisjoint(_stems(asked.said))
@@ -208,7 +208,7 @@ def _closing(part: str) -> list[str] | None:
 def _denies_asked(part: str, before: str, asked: QuestionProfile) -> bool:
     """ "could not confirm where he died", if that is asked and has not been told."""
     said = plain_words(_SEARCHED.sub("", part)).split()
-    if _limits(part, said) or _is_of_another_kind(said, asked):
+    if _limits(part, said):
         return False
     names = _names(part)
     stems, told = _stems(said), plain_words(before).split()
@@ -239,12 +239,6 @@ def _is_of_another_thing(
 def _limits(part: str, said: list[str]) -> bool:
     """Whether it denies only more than was told: another source, the exact day, whether it also holds elsewhere."""
     return not _CAVEATS.isdisjoint(said) or _MORE.search(part) is not None
-
-
-def _is_of_another_kind(said: list[str], asked: QuestionProfile) -> bool:
-    """Whether a person is missing where a date is asked for."""
-    kinds = {_KINDS[word] for word in said if word in _ASKING and word in _KINDS}
-    return bool(kinds) and _kind(asked) not in (None, *kinds)
 
 
 def _kind(asked: QuestionProfile) -> str | None:

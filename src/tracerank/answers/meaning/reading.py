@@ -14,7 +14,6 @@ from tracerank.answers.lazy_patterns import lazy_pattern
 from tracerank.answers.meaning.choosing import chosen_option, polarity
 from tracerank.answers.meaning.spans import (
     ASIDE,
-    OWNER,
     TAIL,
     WEAK,
     Span,
@@ -74,7 +73,6 @@ _COPULA = lazy_pattern(
     r"\b(?:is|was|are|were|became|remains|being|be|called|named|stands for|as|by|in|on|at|from|to|of)\b\s+", re.I
 )
 _IS = lazy_pattern(r"\b(?:is|was|are|were|became|works? as|worked as)\b\s+(?:(?:an?|the|both|also)\s+)?", re.I)
-_RELATIVE = lazy_pattern(r"[^,']{2,60}['’]s (?:[a-z]+ ){0,3}[a-z]+, ([^,]{2,60})")
 _PLACED = lazy_pattern(
     r"([^,()0-9]{3,40}), (?!and |or )[^\W\d][\w. ]{1,30}(?:, (?!and |or )[^\W\d][\w. ]{1,30})?\W{0,4}\Z"
 )
@@ -92,7 +90,7 @@ _TURNS = VERBS | frozenset(
 )
 """Words without which a few plain words have one clause and one core: where patterns here and in ``spans.py`` turn."""
 _STEP = 0.6
-_FACTORS = {ASIDE: 0.45, WEAK: 0.3, TAIL: 0.5, OWNER: 0.4}
+_FACTORS = {ASIDE: 0.45, WEAK: 0.3, TAIL: 0.5}
 
 
 class Clause(NamedTuple):
@@ -336,7 +334,7 @@ def _add(
             factor = 1.0
         share = _FACTORS.get(kind, 1.0) if kind in (ASIDE, WEAK) else factor * _FACTORS.get(kind, 1.0)
         said.append(Clause(words, strength * share, len(said)))
-        if kind not in (ASIDE, TAIL, OWNER) and _is_new(words, profile):
+        if kind not in (ASIDE, TAIL) and _is_new(words, profile):
             factor *= decay
 
 
@@ -378,9 +376,6 @@ def _core_spans(
     focus: Sequence[tuple[Span, float]],
 ) -> Iterator[tuple[Span, float]]:
     stated = marked or (bolds[0] if bolds else whole if is_bare else None)
-    if stated and (relative := _RELATIVE.fullmatch(text, *trimmed(text, stated))):
-        yield trimmed(text, Span(*relative.span(1))), 0.95
-        return
     if stated and (placed := _PLACED.fullmatch(text, *trimmed(text, stated))) and not profile.options:
         yield head(text, Span(*placed.span(1))), 0.95
         if is_bare:
