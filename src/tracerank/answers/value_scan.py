@@ -214,7 +214,7 @@ class _Scan:
     def _signed(self, token: re.Match[str]) -> Value | None:
         """2018年5月18日 and 2018년 5월 18일, also without the year or the day; May alone may be many things."""
         found = {sign: int(number) for number, sign in re.findall(r"([0-9]+)\s?(\D)", token[0])}
-        year, month = (found.get(han, found.get(hangul, 0)) for han, hangul in ("年년", "月월"))
+        year, month = (found.get(han, found.get(hangul, 0)) for han, hangul in (("年", "년"), ("月", "월")))
         day = next((found[sign] for sign in "日号號일" if sign in found), 0)
         is_one = month <= 12 and (year or day)
         return self._date(year, month, day, *token.span()) if is_one else None
