@@ -52,3 +52,9 @@ def test_values_are_the_same_or_exclude_each_other_or_are_not_comparable(
 )
 def test_numbers_and_dates_become_words(text: str, words: str) -> None:
     assert tokens(text) == tuple(words.split())
+
+
+@pytest.mark.parametrize("text", ["5" + " trillion" * 40, "ten" + " hundred" * 200])
+def test_what_no_float_holds_is_no_value(text: str) -> None:
+    assert values_in(text) == ()
+    assert tokens(text)

@@ -1,5 +1,6 @@
 """Finds the typed values of a text, whatever stands around them: one pass over its tokens."""
 
+import math
 import re
 from dataclasses import replace
 from functools import lru_cache
@@ -341,6 +342,8 @@ class _Scan:
             ):
                 break
             at += 1
+        if math.isinf(total + current):
+            return None, at - place
         if self._word(at) in SMALL_ORDINALS and current % 10 == 0 and SMALL_ORDINALS[self._word(at)] < 10:
             return self._ordinal(int(total + current) + SMALL_ORDINALS[self._word(at)], place, at - place + 1)
         return self._number(place, total + current, 0.5, at - place)
@@ -384,6 +387,8 @@ class _Scan:
         count, value, slack = value, value * size, slack * size
         if inches:
             value, slack, at = value + inches * 0.0254, 0.0127, at + 2
+        if not math.isfinite(value):
+            return None, at - place  # trillion trillion trillion …
         end = self.tokens[at - 1].end()
         if _NEGATIVE.search(self.text[max(0, before - 12) : start]) or _BELOW.match(self.text, end):
             value = -value
