@@ -16,10 +16,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tracerank.answers.asked import read_question
 from tracerank.answers.equivalence import NO_GROUP
-from tracerank.answers.meaning.blocks import crowd_note
-from tracerank.answers.meaning.grouping import answer_core, group_by_meaning
+from tracerank.answers.meaning.grouping import answer_core, crowd_note, group_by_meaning
+from tracerank.answers.question_profile import read_question
 from tracerank.evidence.forms import Form, commonest, form_key, form_of, spelling
 from tracerank.evidence.kinds import AnswerKinds
 from tracerank.evidence.support import ALL_TEXTS, Sources
