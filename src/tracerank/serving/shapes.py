@@ -48,7 +48,8 @@ def forced_function(body: Mapping[str, Any]) -> str | None:
         choice = tools[0]
     if not isinstance(choice, Mapping) or choice.get("type") != "function":
         return None
-    name = choice.get("name") or (choice.get("function") or {}).get("name")
+    function = choice.get("function")
+    name = choice.get("name") or (function.get("name") if isinstance(function, Mapping) else None)
     return name if isinstance(name, str) else None
 
 
