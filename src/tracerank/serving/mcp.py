@@ -81,7 +81,7 @@ def run(method: Method) -> None:
 
 
 def _repair_stdin() -> None:
-    """Replace lone surrogates, which pages hold: the ``mcp`` package leaves a message that has one without an answer."""
+    """Replace lone surrogates, which pages hold: ``mcp`` leaves a message that has one without an answer."""
     source, (readable, writable) = os.fdopen(os.dup(0), "rb"), os.pipe()
     os.dup2(readable, 0)
     os.close(readable)
