@@ -18,7 +18,7 @@ from tracerank.answers.exact import normalize_text
 from tracerank.endpoints.chat import Usage
 from tracerank.errors import AgentError, MalformedRollout, ReadError, UsageError
 from tracerank.evidence.gaps import gaps
-from tracerank.methods import EVIDENCE, fitted_method
+from tracerank.methods import EVIDENCE
 from tracerank.pools.pool import PAPER_K, Pool
 from tracerank.pools.types import Question, Rollout
 from tracerank.runs.atomic import whole_file
@@ -109,7 +109,7 @@ async def best_of(
     k: int = PAPER_K,
     *,
     parallel: int = PARALLEL,
-    selector: Method | str | None = None,
+    method: Method | str = EVIDENCE,
     rule: Rule | None = None,
     timeout: float | None = RUN_SECONDS,
     deadline: float | None = None,
@@ -117,16 +117,14 @@ async def best_of(
 ) -> Result:
     """Run ``agent`` at most ``k`` times, ``parallel`` at once, until ``rule`` has seen enough; return the best answer.
 
-    A run that raises or exceeds ``timeout`` seconds costs only itself; if all fail, ``AgentError`` is raised. After
-    ``deadline`` seconds the decision is made on what there is. ``log`` names a file to which each run is appended when
-    it ends; the same call resumes from it.
-    With ``tr.Escalating`` as selector, its second method is called at most once, at the end. ``selector`` and ``rule``
-    are as in ``tr.Session``.
+    A coroutine: ``await`` it, or call ``run_best_of``. A run that raises or exceeds ``timeout`` seconds costs only
+    itself; if all fail, ``AgentError`` is raised. After ``deadline`` seconds the decision is made on what there is.
+    ``log`` names a file to which each run is appended when it ends; the same call resumes from it. Of ``tr.Escalating``
+    the second method is called at most once, at the end. ``method`` and ``rule`` are as in ``tr.Session``.
     """
     if parallel < 1:
         raise UsageError(f"parallel must be at least 1, got {parallel}")
     asked = question if isinstance(question, Question) else Question(normalize_text(question) or "request", question)
-    method = fitted_method(selector or EVIDENCE) if isinstance(selector, str | None) else selector
     runs = _Collected(Session(asked, method, k, rule), log)
     await in_thread(runs.resume)
 
@@ -136,7 +134,7 @@ async def best_of(
     should_continue = runs.session.should_continue
     ended = await run_in_waves(run, runs.take, should_continue, runs.numbers_left(), parallel, timeout, deadline)
     await in_thread(runs.log_unneeded, ended.unneeded)
-    return await in_thread(runs.result, ended, method)
+    return await in_thread(runs.result, ended)
 
 
 def run_best_of(agent: Agent, question: str | Question, k: int = PAPER_K, **options: Any) -> Result:
@@ -152,13 +150,12 @@ async def _call(agent: Agent, question: str) -> object:
 
 
 class _Collected:
-    """Results in a session and a log; ``numbers`` maps positions in the session to run numbers."""
+    """Results in a session and a log; run numbers are sample ids."""
 
     def __init__(self, session: Session, log: str | os.PathLike[str] | None) -> None:
         self.session = session
         self._log = None if log is None else RunLog(log, session.question)
         self._logged: Mapping[int, Rollout] = {}
-        self._numbers: list[int] = []
         self._outputs: dict[int | None, Any] = {}
         self._resumed = 0
         self._first_error: BaseException | None = None
@@ -169,7 +166,7 @@ class _Collected:
         for number, rollout in self._logged.items():
             if not has_failed(rollout) and self.session.should_continue():
                 self._add(number, rollout)
-        self._resumed = len(self._numbers)
+        self._resumed = len(self.session)
 
     def numbers_left(self) -> list[int]:
         """Numbers of the runs that may still be made."""
@@ -179,20 +176,19 @@ class _Collected:
     def take(self, number: int, ended: object) -> None:
         if not isinstance(ended, Failure):
             try:
-                self._add(number, ended)
+                added = self._add(number, ended)
             except (MalformedRollout, ReadError, UsageError) as error:
                 ended = Failure(AgentError(f"what the agent returned cannot be read: {error}"))
         if isinstance(ended, Failure):
             self._first_error = self._first_error or ended.error
-            self._add(number, Rollout(number, None, problem=f"{FAILED}{ended.reason}"))
+            added = self._add(number, Rollout(number, None, problem=f"{FAILED}{ended.reason}"))
         if self._log is not None:
-            self._log.add(replace(self.session.pool.rollouts[-1], sample_id=number))
+            self._log.add(added)
 
-    def _add(self, number: int, ended: Any) -> None:
+    def _add(self, number: int, ended: Any) -> Rollout:
         ended = run_of(ended)
         self._outputs[number] = getattr(ended, "output", None)
-        self.session.add(self._read(ended))
-        self._numbers.append(number)
+        return self.session.add(replace(self._read(ended), sample_id=number))
 
     def _read(self, ended: Any) -> Rollout:
         run = ended if isinstance(ended := run_of(ended), AgentRun) else AgentRun(ended)
@@ -208,13 +204,12 @@ class _Collected:
                 with suppress(MalformedRollout, ReadError, UsageError):
                     self._log.add(replace(self._read(ended), sample_id=number))
 
-    def result(self, ended: Ended, method: Method) -> Result:
-        """The decision on all runs in the order of their numbers; raises if all of them failed."""
-        numbered = zip(self._numbers, self.session.pool.rollouts, strict=True)
-        pool = Pool.of(self.session.question, [replace(one, sample_id=number) for number, one in numbered])
+    def result(self, ended: Ended) -> Result:
+        """The decision on all runs; raises if all of them failed."""
+        pool, method = self.session.pool, self.session.method
         failed = sum(map(has_failed, pool.rollouts))
         if pool.rollouts and failed == len(pool.rollouts):
-            why = (self.session.pool.rollouts[0].problem or "").removeprefix(FAILED)
+            why = (pool.rollouts[0].problem or "").removeprefix(FAILED)
             raise AgentError(f"all {failed} runs of the agent failed, the first because {why}") from self._first_error
         runs = Runs(len(pool) - failed, failed, ended.cancelled + len(ended.unneeded), ended.saved, self._resumed)
         return Result(method.decide(pool), pool, runs, ended.verdict.reason, method, self._outputs)

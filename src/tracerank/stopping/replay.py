@@ -70,8 +70,8 @@ def walks_of(
 def _walk(index: int, question: Question, rollouts: Sequence[Rollout], method: Method) -> Walk:
     session = Session(question, method, budget=len(rollouts))
     states, right = [], []
-    for rollout in rollouts:
-        session.add(rollout)
+    for number, rollout in enumerate(rollouts):
+        session.add(replace(rollout, sample_id=number))
         states.append(session.state)
         label = 0.0 if session.chosen is None else correctness(rollouts[session.chosen], question.references)
         if label is None:
