@@ -16,6 +16,7 @@ from tracerank.readers.base import Record
 from tracerank.readers.detect import AUTO
 from tracerank.readers.one_pool import pool_of_rollouts
 from tracerank.votes.base import Decision, Method, with_note
+from tracerank.votes.spans import decision_span
 
 Given = str | Rollout | Record | None
 """An answer, a rollout, or a record in any readable form; None: a run without an answer."""
@@ -42,7 +43,9 @@ def decide(
         raise UsageError(f"expected a list of answers or rollouts, got {type(given).__name__}")
     pool = pool_of_given(question, given, fields, reader)
     chosen = _named(method) if isinstance(method, str) else method
-    decision = chosen.decide(pool)
+    with decision_span(chosen.name) as record:
+        decision = chosen.decide(pool)
+        record(pool, decision)
     if decision.answer is None and not (decision.note or decision.problem):
         why = "no rollout has a usable answer (`dropped` says why)" if given else "no answers were given"
         return with_note(decision, why)

@@ -22,6 +22,7 @@ pytest.importorskip("prometheus_client")
 
 from tracerank.serving.app import create_app
 from tracerank.serving.settings import MAX_ROLLOUTS, ServiceSettings
+from tracerank.serving.wire import verdict_on
 
 POOLS = list(iter_world(PRESETS["paper"]["webqa"], 20, 3, 6))
 ROLLOUTS = BODY["rollouts"]
@@ -55,6 +56,28 @@ def test_texts_are_answers(url: str) -> None:
     said = [{"said": {"last": text}} for text in texts]
     reply = post(url, "/v1/select", {"question": "Q?", "rollouts": said, "map": {"answer": "said.last"}}).json()
     assert (reply["answer"], reply["problems"]) == (texts[1], [])
+
+
+def decided(scores: dict[int, float], group: tuple[int, ...], confidence: float | None, rank: float | None) -> Decision:
+    return Decision("q", "Paris", 0, scores, group=group, confidence=confidence, rank_score=rank)
+
+
+@pytest.mark.parametrize(
+    ("decision", "verdict"),
+    [
+        (decided({0: 2.0, 1: 1.0}, (0,), 0.9, None), "approve"),
+        (decided({0: 2.0, 1: 1.0}, (0,), None, 0.7), "approve"),
+        (decided({0: 2.0, 1: 1.0}, (0,), 0.6, 0.9), "redo"),
+        (decided({0: 2.0, 1: 1.0}, (0,), None, 0.2), "redo"),
+        (decided({}, (), None, None), "redo"),
+        (decided({0: 2.0, 1: 1.0}, (0,), 0.4, 0.9), "reject"),
+        (decided({0: 2.0, 1: 2.0}, (0,), 0.9, None), "tie"),
+        (decided({0: 2.0, 1: 2.0}, (0, 1), 0.9, None), "approve"),
+        (Decision("q", None, None), "abstain"),
+    ],
+)
+def test_a_decision_has_a_verdict_for_routers(decision: Decision, verdict: str) -> None:
+    assert verdict_on(decision) == verdict
 
 
 def test_chat_messages_are_understood_and_k_limits_them(url: str) -> None:

@@ -32,6 +32,7 @@ from tracerank.viewer.question_data import question_data
 from tracerank.votes.base import Decision, Method
 from tracerank.votes.explanation import explain_stream
 from tracerank.votes.missing import Missing
+from tracerank.votes.spans import decision_span
 
 PARALLEL = 4
 """Concurrent runs."""
@@ -212,4 +213,7 @@ class _Collected:
             why = (pool.rollouts[0].problem or "").removeprefix(FAILED)
             raise AgentError(f"all {failed} runs of the agent failed, the first because {why}") from self._first_error
         runs = Runs(len(pool) - failed, failed, ended.cancelled + len(ended.unneeded), ended.saved, self._resumed)
-        return Result(method.decide(pool), pool, runs, ended.verdict.reason, method, self._outputs)
+        with decision_span(method.name) as record:
+            decision = method.decide(pool)
+            record(pool, decision)
+        return Result(decision, pool, runs, ended.verdict.reason, method, self._outputs)

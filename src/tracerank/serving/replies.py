@@ -19,6 +19,7 @@ from tracerank.serving.shapes import forced_function, message_in, messages_of
 from tracerank.stopping.rules import BetaRule, Rule, State, Verdict
 from tracerank.stopping.session import Session
 from tracerank.votes.base import Method
+from tracerank.votes.spans import decision_span
 
 CALLS_AGREE = 0.9
 """Probability that the most frequent tools stay so at which sampling stops; three samples that agree are enough."""
@@ -77,14 +78,17 @@ class Replies:
 
     def chosen(self) -> tuple[Completion, dict[str, Any]]:
         """The completion to return, and why; there must be one."""
-        confidence = rank_score = None
         if self._are_calls:
             (number, agree), note = self._most_called(), NOT_CALIBRATED
-        elif (decision := self._decider.call(self._texts.decision)).sample_id is None:
-            number, agree, note = min(self.completions), 0, ALL_EMPTY
+            confidence = rank_score = None
         else:
-            number, agree = decision.sample_id, max(1, len(decision.group))
+            with decision_span(self._texts.method.name) as record:
+                decision = self._decider.call(self._texts.decision)
+                record(self._texts.pool, decision)
             confidence, rank_score, note = decision.confidence, decision.rank_score, decision.note or ""
+            number, agree = decision.sample_id, max(1, len(decision.group))
+            if number is None:
+                number, agree, note = min(self.completions), 0, ALL_EMPTY
         return self.completions[number], {
             "chosen": number,
             "confidence": confidence,
