@@ -10,7 +10,8 @@ import inspect
 import os
 from collections.abc import Awaitable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
+from html import escape
 from itertools import count, islice
 from typing import Any
 
@@ -95,6 +96,10 @@ class Result:
     def missing(self) -> Missing:
         """Which evidence would settle the question, to aim further runs; no model is called."""
         return self.decision.missing or gaps(self.pool, self.decision)
+
+    def _repr_html_(self) -> str:
+        made = ", ".join(f"{count} {name}" for name, count in asdict(self.runs).items() if count)
+        return f"{self.decision._repr_html_()}<p>{escape(f'{made}; {self.stopped}')}</p>{self.pool._repr_html_()}"
 
     def view(self, path: str | os.PathLike[str]) -> None:
         """Write the viewer's page to ``path``."""

@@ -43,8 +43,8 @@ def answer_core(question: str, text: str) -> Core:
 
 
 def group_answers(
+    question: str,
     answers: Sequence[str | None],
-    question: str = "",
     level: str = MEANING,
     aliases: Aliases = (),
     evidence: Sequence[str] = (),
