@@ -101,8 +101,9 @@ trial: setup  ## try a chat model: make trial MODEL=file.gguf, or the address of
 	@test -n "$(MODEL)" || { echo "make trial MODEL=file.gguf: weights to try, or the address of a server"; exit 2; }
 	$(BIN)/python -m studies.trial $(MODEL) $(TRIAL_ARGS)
 
-docs: setup  ## regenerate the reference of the command line
+docs: setup  ## regenerate the reference of the command line and of Python
 	$(BIN)/python -m tracerank.cli.docs docs/reference/cli.md
+	$(BIN)/python -m tests.docs.python_reference docs/reference/python.md
 
 site: setup  ## build the documents into build/site, pages that open from disk; a broken link stops it
 	$(BIN)/zensical build --strict --clean
