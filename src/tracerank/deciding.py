@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache, partial
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from tracerank.errors import UsageError
 from tracerank.evidence.confidence import set_level
@@ -79,7 +79,9 @@ def decide_frame(frame: Frame, *, method: str | Method = EVIDENCE, fields: Mappi
         | {"agree": len(decision.group), "rollouts": len(pool)}
         for pool, decision in zip(pools, decide_pools(pools, method=method), strict=True)
     ]
-    return type(frame)(rows)
+    kind: Any = type(frame)
+    found: Frame = kind(rows)
+    return found
 
 
 def pool_of_given(question: str, given: Sequence[Given], fields: Mapping[str, str] | None, reader: str) -> Pool:

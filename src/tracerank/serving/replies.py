@@ -86,9 +86,10 @@ class Replies:
                 decision = self._decider.call(self._texts.decision)
                 record(self._texts.pool, decision)
             confidence, rank_score, note = decision.confidence, decision.rank_score, decision.note or ""
-            number, agree = decision.sample_id, max(1, len(decision.group))
-            if number is None:
+            if decision.sample_id is None:
                 number, agree, note = min(self.completions), 0, ALL_EMPTY
+            else:
+                number, agree = decision.sample_id, max(1, len(decision.group))
         return self.completions[number], {
             "chosen": number,
             "confidence": confidence,
