@@ -115,6 +115,13 @@ def test_a_wrong_request_gets_one_line_about_what_is_wrong(url: str, body: Any, 
     assert "\n" not in reply.text
 
 
+def test_a_body_of_another_content_type_and_an_unknown_address_are_refused_with_a_way_out(url: str) -> None:
+    reply = httpx.post(f"{url}/v1/select", content=json.dumps(BODY), headers={"content-type": "text/plain"})
+    assert (reply.status_code, "content-type: application/json" in reply.json()["detail"]) == (422, True)
+    missing = httpx.post(f"{url}/v1/chat/completions", json={}).json()["error"]
+    assert (missing["code"], "--upstream" in missing["message"]) == ("unknown_url", True)
+
+
 def test_lone_surrogates_of_a_page_do_no_harm(url: str) -> None:
     reply = post(url, "/v1/select", {"question": "Q \ud800?", "rollouts": [{"answer": "Paris \udfff"}]})
     assert (reply.status_code, reply.json()["answer"]) == (200, "Paris ?")

@@ -196,6 +196,8 @@ async def _refused(request: Request, error: Exception) -> Response:
     status, detail, headers = 422, str(error), None
     if isinstance(error, StarletteHTTPException):
         status, detail, headers = error.status_code, error.detail, error.headers
+        if status == 404:
+            detail = "nothing is served here; /docs lists the endpoints, and --upstream adds those for chat"
     elif isinstance(error, RequestValidationError):  # FastAPI's own answer repeats the whole body
         found = error.errors()[:MAX_MISTAKES]
         detail = "; ".join(f"{'.'.join(map(str, one['loc']))}: {one['msg']}" for one in found)

@@ -109,6 +109,8 @@ Given = Annotated[str | dict[str, Any], _Described]
 
 def _in_unicode(body: Any) -> Any:
     """Lone surrogates, which pages hold and UTF-8 cannot express, become question marks."""
+    if isinstance(body, bytes):  # FastAPI reads no other content type, which any web page may send
+        raise ValueError("expected JSON with the header 'content-type: application/json'")
     with suppress(TypeError):
         orjson.dumps(body)
         return body
