@@ -97,11 +97,11 @@ def pool_of_given(question: str, given: Sequence[Given], fields: Mapping[str, st
             records.append({**one, "sample_id": index})
         else:
             raise UsageError(f"item {index}: expected a text, a rollout or a record, got {type(one).__name__}")
-    asked = Question("request", question)
+    about = Question("request", question)
     if records:
         read = partial(pool_of_rollouts, question, question_id="request", reader=reader, fields=fields)
         pool, problems = read(records)
-        asked = replace(pool.question, text=question)
+        about = replace(pool.question, text=question)
         numbered = {rollout.sample_id: rollout for rollout in pool.rollouts}
         if not numbered.keys() <= {record["sample_id"] for record in records}:  # the format has numbers of its own
             alone = {record["sample_id"]: read([record])[0].rollouts[0] for record in records}
@@ -110,7 +110,7 @@ def pool_of_given(question: str, given: Sequence[Given], fields: Mapping[str, st
         lost = "; ".join(map(str, problems)) or "could not be read"
         for index in range(len(given)):
             known.setdefault(index, Rollout(index, None, problem=lost))
-    return Pool.of(asked, known.values())
+    return Pool.of(about, known.values())
 
 
 @lru_cache(maxsize=4)

@@ -43,7 +43,7 @@ RUN_SECONDS = 600.0
 
 @dataclass(frozen=True, slots=True)
 class Runs:
-    """What became of the runs; the first four fields add up to the number allowed."""
+    """Counts of runs; the first four add up to the number allowed."""
 
     used: int
     """Their results were used, including those without an answer."""
@@ -130,12 +130,13 @@ async def best_of(
     """
     if parallel < 1:
         raise UsageError(f"parallel must be at least 1, got {parallel}")
-    asked = question if isinstance(question, Question) else Question(normalize_text(question) or "request", question)
-    runs = _Collected(Session(asked, method, k, rule), log)
+    if isinstance(question, str):
+        question = Question(normalize_text(question) or "request", question)
+    text, runs = question.text, _Collected(Session(question, method, k, rule), log)
     await in_thread(runs.resume)
 
     async def run(number: int) -> object:
-        return await _call(agent, asked.text)
+        return await _call(agent, text)
 
     should_continue = runs.session.should_continue
     ended = await run_in_waves(run, runs.take, should_continue, runs.numbers_left(), parallel, timeout, deadline)

@@ -1,7 +1,7 @@
 """The selector as two tools of the Model Context Protocol, by the official ``mcp`` package.
 
-A file may hold bad rollouts, which are dropped with a reason; an agent that writes a bad one can write it again, so
-here every field is checked, and a mistake is an error that says where it is.
+Bad rollouts in files are dropped with a reason. An agent that sends a bad one can correct it, so here every field is
+checked, and a mistake is an error that says where it is.
 """
 
 import json

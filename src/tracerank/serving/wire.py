@@ -1,4 +1,4 @@
-"""What clients send and get: JSON bodies, and their way into a pool and out of a decision."""
+"""JSON bodies of requests and replies, and how they become pools and are made from decisions."""
 
 import json
 import math
@@ -102,9 +102,9 @@ class _Described:
 
 
 Item = Annotated[_Item, _Described]
-"""A rollout of which every field is checked."""
+"""A rollout whose every field is checked."""
 Given = Annotated[str | dict[str, Any], _Described]
-"""A rollout of which whatever a reader knows is taken."""
+"""A rollout in any form that a reader knows."""
 
 
 def _in_unicode(body: Any) -> Any:
