@@ -10,7 +10,7 @@ BASE_STAMP := .venv-base/.installed
 BASE_PIP := $(BASE_BIN)/python -m pip -qq --disable-pip-version-check
 
 .DEFAULT_GOAL := help
-.PHONY: setup browser demo test test-all test-base wheel check lock audit fix bench quality trial docs site clean help
+.PHONY: setup browser demo test test-all test-base wheel check lock audit fix bench quality docs site clean help
 
 # torch comes first, so that nothing else decides which build of it is installed.
 $(STAMP): pyproject.toml constraints.txt
@@ -93,13 +93,9 @@ bench: setup  ## measure speed
 	$(BIN)/python -m studies.speed
 
 QUALITY_CACHE ?= runs/quality
-quality: setup  ## measure every method on real, lexical and generated pools; writes studies/results (needs ../shared)
+quality: setup  ## measure every method on real and generated pools; writes studies/results (needs ../shared)
 	@mkdir -p $(QUALITY_CACHE)
 	$(BIN)/python -m studies.quality $(QUALITY_CACHE) $(QUALITY_ARGS)
-
-trial: setup  ## try a chat model: make trial MODEL=file.gguf, or the address of a server; writes runs/trial/table.md
-	@test -n "$(MODEL)" || { echo "make trial MODEL=file.gguf: weights to try, or the address of a server"; exit 2; }
-	$(BIN)/python -m studies.trial $(MODEL) $(TRIAL_ARGS)
 
 docs: setup  ## regenerate the reference of the command line and of Python
 	$(BIN)/python -m tracerank.cli.docs docs/reference/cli.md

@@ -13,7 +13,7 @@ from torch import Tensor
 
 from tests.edges import listed_contexts, listed_edges
 from tests.golden import GOLDEN, needs_golden
-from tracerank.embedding.base import Sha256Embedder
+from tests.sha256 import Sha256Embedder
 from tracerank.evaluation.labels import PAPER, labelled
 from tracerank.pools.canonical import write_pools
 from tracerank.pools.pool import Pool

@@ -18,7 +18,6 @@ from tracerank.methods import (
     load_selector,
     method_identity,
     methods_named,
-    model_of,
 )
 from tracerank.pools.correctness import choice
 from tracerank.pools.types import BROWSING, WEBQA
@@ -47,7 +46,6 @@ def test_a_method_that_asks_a_chat_model_needs_one(name: str) -> None:
         load_method(name)
     options = MethodOptions(chat="http://127.0.0.1:9/v1#model", chat_context=4096)
     assert load_method(name, options).name == name
-    assert model_of(name, options) == "http://127.0.0.1:9/v1#model"
 
 
 def test_equality_and_form_are_options_of_votes() -> None:
@@ -115,8 +113,6 @@ def test_a_run_remembers_fitted_methods_by_their_digest_and_all_that_can_change_
     assert method_identity(str(tmp_path)) == f"{tmp_path}={selector_digest(tmp_path)}"
     assert POOL in fitted_by(["majority", "evidence", str(tmp_path)])
     assert POOL not in fitted_by(["majority", "evidence"])
-    assert model_of("evidence", MethodOptions()) == selector_digest(SHIPPED)
-    assert model_of("majority", MethodOptions(equality="llm", chat="x#m")) == "x#m"
     assert MethodOptions(chat_time="5").identity() == MethodOptions().identity()
     assert MethodOptions(seed=1).identity() != MethodOptions().identity()
 

@@ -17,14 +17,13 @@ from tracerank.cache_folders import default_reply_folder
 from tracerank.errors import CheckpointError, UsageError, did_you_mean
 from tracerank.extras import missing
 from tracerank.plugins import METHOD_GROUP, Plugin, plugins
-from tracerank.pools.correctness import correctness
 from tracerank.reports.deciding import ANSWERS, AUTO, LONG, SHORT, ByLength
-from tracerank.votes.agent_vote import FORM, AgentVote
 from tracerank.votes.agents import Reliabilities
 from tracerank.votes.answer_groups import AnswerGrouping, DefaultGroups, ExactGroups, MeaningGroups, WithoutAbstentions
 from tracerank.votes.base import Calibrator, Method
 from tracerank.votes.escalation import Escalating
 from tracerank.votes.explanation import Called
+from tracerank.votes.fitted_vote import FittedVote
 from tracerank.votes.folders import SHIPPED, FittedOn, existing_folder, fitted_on, selector_digest, selector_kind
 from tracerank.votes.selector import EmbedderChoice, Selector
 from tracerank.votes.simple import FewestTools, Oracle, RandomRollout, SingleRollout
@@ -83,8 +82,6 @@ class MethodRow:
     about: str
     """For the help: what it chooses, in a few words."""
     build: Callable[[MethodOptions], Method]
-    model: Callable[[MethodOptions], str | None] = lambda _: None
-    """The model that decides: a digest, a chat model or an encoder by name; None: rules alone."""
     needs_chat: bool = False
     has_confidence: bool = True
 
@@ -113,9 +110,9 @@ def load_selector(folder: str | Path = SHIPPED, embedder: EmbedderChoice = None)
     return selector
 
 
-def agent_vote(reliabilities: Reliabilities, options: MethodOptions) -> AgentVote:
+def agent_vote(agents: Reliabilities, options: MethodOptions) -> FittedVote:
     """The vote by meaning that weighs agents, with the confidence that ships."""
-    vote = AgentVote(reliabilities, options.form or FORM)
+    vote = FittedVote.of_agents(agents, options.form)
     vote.calibrator = _calibrator()
     return vote
 
@@ -124,7 +121,6 @@ _CLASSES = {
     EVIDENCE: ("tracerank.evidence.selector", "EvidenceSelector"),
     TRACE: ("tracerank.trace.selector", "TraceSelector"),
     "vote": ("tracerank.votes.fitted_vote", "FittedVote"),
-    "agents": ("tracerank.votes.agent_vote", "AgentVote"),
 }
 """Kind of folder to module and class: names, because some bring torch."""
 
@@ -151,9 +147,9 @@ def _row(name: str) -> MethodRow:
         return METHODS[name]
     if is_folder(name):
         existing_folder(name)
-        return MethodRow(f"of {name}", partial(fitted_method, name), partial(_fitted_model, name))
+        return MethodRow(f"of {name}", partial(fitted_method, name))
     if (plugin := plugins(METHOD_GROUP).get(name)) is not None:
-        return MethodRow(f"of {plugin.distribution}", partial(plugged_method, plugin), lambda _: plugin.distribution)
+        return MethodRow(f"of {plugin.distribution}", partial(plugged_method, plugin))
     if (instead := _instead(name)) is not None:
         raise UsageError(f"the method {name!r} was removed: {instead}")
     known = (*METHODS, *plugins(METHOD_GROUP))
@@ -242,11 +238,6 @@ def method_identity(name: str) -> str:
     return f"{name}={selector_digest(name)}" if is_fitted(name) else name
 
 
-def model_of(name: str, options: MethodOptions) -> str | None:
-    """The model that decides under a name: a folder by its digest, or a chat model; None: rules alone."""
-    return _row(name.strip()).model(options)
-
-
 def has_confidence(name: str) -> bool:
     """Whether decisions of a method carry a confidence; those of a plug-in may."""
     return _row(name.strip()).has_confidence
@@ -270,10 +261,6 @@ def fitted_method(folder: str = EVIDENCE, options: MethodOptions | None = None) 
     selector = load_selector(folder, options.encoder)
     selector = selector if options.form is None else selector.of_form(options.form)
     return selector if options.answers == SHORT or selector.kind == TRACE else ByLength(selector, options.answers)
-
-
-def _fitted_model(folder: str, options: MethodOptions) -> str | None:
-    return " ".join(filter(None, (selector_digest(folder), options.encoder)))
 
 
 def _grouping(options: MethodOptions) -> AnswerGrouping:
@@ -301,15 +288,7 @@ def _asking(module: str, class_name: str, options: MethodOptions) -> Any:
 
 
 def _asking_row(about: str, module: str, class_name: str) -> MethodRow:
-    return MethodRow(about, partial(_asking, module, class_name), _chat_model, needs_chat=True, has_confidence=False)
-
-
-def _chat_model(options: MethodOptions) -> str | None:
-    return options.chat
-
-
-def _equality_model(options: MethodOptions) -> str | None:
-    return options.chat if options.equality == "llm" else None
+    return MethodRow(about, partial(_asking, module, class_name), needs_chat=True, has_confidence=False)
 
 
 _plain = partial(MethodRow, has_confidence=False)
@@ -318,38 +297,32 @@ METHODS: Mapping[str, MethodRow] = MappingProxyType(
         "single": _plain("the first rollout", lambda _: SingleRollout()),
         "random": _plain("any rollout, drawn by --seed", lambda options: RandomRollout(options.seed)),
         "fewest-tools": _plain("the rollout with the fewest tool calls", lambda _: FewestTools()),
-        "majority": MethodRow(
-            "the commonest answer, by --equality; 'I don't know' has no vote", _majority, _equality_model
-        ),
+        "majority": MethodRow("the commonest answer, by --equality; 'I don't know' has no vote", _majority),
         "majority-paper": MethodRow(
             "the paper's: 'I don't know' has one", lambda _: MajorityVote(ExactGroups(), FORMS[0], _calibrator())
         ),
         "weighted": MethodRow(
             "votes weighed by confidence, asked of --chat where it is not stated",
             partial(_weighted, kind="weighted", sources=READ_SOURCES),
-            _chat_model,
         ),
         "weighted-asked": MethodRow(
             "all confidences asked, as in the paper",
             partial(_weighted, kind="weighted-asked", sources=()),
-            _chat_model,
             needs_chat=True,
         ),
         EVIDENCE: MethodRow(
             "the selector that ships: the meaning that votes and evidence make likeliest",
             partial(fitted_method, EVIDENCE),
-            partial(_fitted_model, EVIDENCE),
         ),
         TRACE: MethodRow(
             "the paper's network, trained on generated pools; or name the folder of one",
             partial(fitted_method, TRACE),
-            partial(_fitted_model, TRACE),
         ),
         "verifier": _asking_row("what a chat model judges best, one by one", "verifier", "Verifier"),
         "solagg": _asking_row("an answer written from all solutions", "solagg", "SolAgg"),
         "summagg": _asking_row("an answer written from a report on each", "solagg", "SummAgg"),
         "aggagent": _asking_row("an answer of an agent that reads the rollouts", "aggagent", "AggAgent"),
-        "oracle": _plain("the right answer where labels give it: a bound", lambda _: Oracle(correctness)),
+        "oracle": _plain("the right answer where labels give it: a bound", lambda _: Oracle()),
     }
 )
 """In the order of tables and help: without training, then trained, then those that ask a chat model, then the bound."""

@@ -1,21 +1,26 @@
-"""The whole work of ``tracerank select``: decisions on a stream of pools, here or in worker processes, resumable."""
+"""The whole work of ``tracerank select``: decisions on a stream of pools, resumable, and what is said of them."""
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from itertools import tee
-from typing import Any
+from typing import Any, BinaryIO
 
 from tracerank.errors import UsageError
 from tracerank.evidence.confidence import set_level
 from tracerank.evidence.gaps import gaps
 from tracerank.evidence.level import Level
 from tracerank.methods import MethodOptions, agent_vote, escalating, load_method, method_identity, methods_named
-from tracerank.pools.pool import Pool
+from tracerank.pools.pool import Pool, drop_reasons
+from tracerank.reports.comparison import Comparison, compare_reports
+from tracerank.reports.deciding import is_of_reports
+from tracerank.reports.digest import digest
 from tracerank.runs.process_map import ordered_map
 from tracerank.runs.resumable import ResumableLines
 from tracerank.votes.agents import Reliabilities
-from tracerank.votes.base import Decision, Method, decide_stream
+from tracerank.votes.base import NO_ANSWER, Decision, Method, decide_stream
+from tracerank.votes.tally import Tally
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,3 +97,61 @@ def kept_decisions(lines: ResumableLines, pools: Iterator[Pool]) -> Iterator[tup
 
 def _is_whole(record: Mapping[str, Any]) -> bool:
     return not (record.get("problem") or (record.get("escalated") or {}).get("problem"))
+
+
+@dataclass(slots=True)
+class Summary:
+    """What was decided, for the last line of the command."""
+
+    tally: Tally
+    rollouts: int = 0
+    empty: int = 0
+    """Questions without a candidate."""
+    bare: int = 0
+    """Questions of which no rollout shows evidence."""
+    long: int = 0
+    """Questions whose answers were compared as reports."""
+    dropped: Counter[str] = field(default_factory=Counter)
+
+    @classmethod
+    def of(cls, method: Method) -> "Summary":
+        """Of what a method will decide."""
+        return cls(Tally(method.name))
+
+    def add(self, pool: Pool, decision: Decision) -> None:
+        """Count one question."""
+        self.tally.add(decision)
+        self.rollouts += len(pool)
+        self.empty += decision.answer is None and NO_ANSWER not in decision.counts
+        self.long += is_of_reports(decision)
+        self.bare += not any(rollout.has_evidence for rollout in pool.rollouts)
+        self.dropped.update(drop_reasons(pool, decision.dropped))
+
+    def __str__(self) -> str:
+        reasons = ", ".join(f"{count:,} {reason}" for reason, count in self.dropped.most_common())
+        dropped = f"{self.dropped.total():,} of {self.rollouts:,} rollouts dropped{f' ({reasons})' if reasons else ''}"
+        bare = f"; {self.bare:,} questions without evidence: decided by votes" if self.bare else ""
+        long = f"; {self.long:,} with long answers, compared as reports and without a confidence" if self.long else ""
+        return f"{self.tally.decided:,} questions, {self.empty:,} of them without a candidate; {dropped}{bare}{long}"
+
+
+@dataclass(slots=True)
+class Digests:
+    """The file of ``--claims``: a digest of each question with long answers."""
+
+    file: BinaryIO
+    count: int = 0
+
+    def add(self, decision: Decision) -> None:
+        """A decision that was made now."""
+        if isinstance(decision.claims, Comparison):
+            self._write(decision.claims)
+
+    def add_kept(self, pool: Pool, decision: Decision) -> None:
+        """A decision of an interrupted run, whose claims are not at hand."""
+        if is_of_reports(decision):
+            self._write(compare_reports(pool.question.text, pool))
+
+    def _write(self, compared: Comparison) -> None:
+        self.file.write(("\n\n" * (self.count > 0) + digest(compared)).encode("utf-8", "backslashreplace"))
+        self.count += 1

@@ -1,7 +1,7 @@
 """The study's questions: generated pools to learn from and to test on, which share no fact."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import blake2b
 from pathlib import Path
 from random import Random
@@ -9,9 +9,10 @@ from random import Random
 import numpy as np
 from numpy.typing import NDArray
 
-from tracerank.lab.worlds.presets import PRESETS, Preset, iter_cases, iter_world
+from tracerank.lab.worlds.facts import OTHER_ROOT_KINDS
+from tracerank.lab.worlds.presets import PRESETS, Preset, iter_cases, iter_world, with_agents
 from tracerank.lab.worlds.questions import Case, make_case
-from tracerank.pools.pool import Pool
+from tracerank.pools.pool import PAPER_K, Pool
 from tracerank.pools.subsets import is_validation
 from tracerank.pools.types import BROWSING, WEBQA
 from tracerank.runs.atomic import whole_file
@@ -19,8 +20,10 @@ from tracerank.trace.data import why_not_trainable
 from tracerank.trace.graph import build_graph
 from tracerank.trace.recipe import SETTINGS
 
+PAPER, SCATTERED = "paper", "scattered"
+"""Worlds (``lab/worlds/presets.py``)."""
 LEARN_SEED, TEST_SEED = 1, 2
-TEST_QUESTIONS = {WEBQA: 3_000, BROWSING: 1_000}
+TEST_QUESTIONS = 3_000
 VALIDATION = {WEBQA: 5_309, BROWSING: 132}
 LEARN = {WEBQA: 101_323, BROWSING: 2_655}
 """The paper's mixed pools for choosing the epoch, and to learn from (Sec. 4.1)."""
@@ -86,3 +89,48 @@ def tested(preset: Preset, learned: NDArray[np.uint64], questions: int, k: int) 
             yield pool
         if not questions:
             return
+
+
+OTHER_FACTS = "other facts"
+
+
+@dataclass(frozen=True, slots=True)
+class QuestionSet:
+    """Questions to measure on, none of whose facts was there to learn from."""
+
+    world: str
+    setting: str
+    agents: str = "base"
+    """Who searched, of ``AGENTS``; or ``OTHER_FACTS``, searched by the base agents."""
+    ks: tuple[int, ...] = (PAPER_K,)
+
+    @property
+    def name(self) -> str:
+        return f"{self.world}-{self.setting}-{self.agents.replace(' ', '-')}"
+
+    @property
+    def is_main(self) -> bool:
+        return len(self.ks) > 1
+
+    def pools(self, folder: Path, k: int) -> Iterator[Pool]:
+        preset = PRESETS[self.world][self.setting]
+        if self.agents == OTHER_FACTS:
+            preset = replace(preset, world=replace(preset.world, roots=OTHER_ROOT_KINDS))
+        else:
+            preset = with_agents(preset, self.agents)
+        return tested(preset, learned_facts(self.world, self.setting, folder), TEST_QUESTIONS, k)
+
+
+BUDGETS = {WEBQA: (1, 2, 4, 8, 16, 32), BROWSING: (1, 2, 4, 8, 16)}
+"""As in the paper's Table C.1."""
+MAIN = tuple(
+    QuestionSet(world, setting, ks=BUDGETS[setting]) for world in (SCATTERED, PAPER) for setting in (WEBQA, BROWSING)
+)
+TESTS = (
+    *MAIN,
+    *(
+        QuestionSet(SCATTERED, setting, agents)
+        for setting in (WEBQA, BROWSING)
+        for agents in ("sft", "rl", OTHER_FACTS)
+    ),
+)

@@ -1,51 +1,35 @@
-"""The network that ships: the study's own in a quarter of its size, on real pools, and as a start for little data."""
+"""The network that ships: one of the study's in a quarter of its size, and what it does on real pools."""
 
-from collections.abc import Iterator, Sequence
-from dataclasses import replace
-from importlib.resources import files
-from itertools import islice
+from collections.abc import Iterator
 from pathlib import Path
 from random import Random
 
 import numpy as np
 
-from studies.paper.networks import HASHED, PAPER, SCATTERED, Run
-from studies.paper.questions import LEARN, LEARN_SEED, Sizes
-from studies.paper.records import Right, TestSet
-from studies.paper.tables import gain, percent
+from studies.paper.networks import SHIPPED
+from studies.paper.questions import LEARN_SEED, SCATTERED
 from studies.quality.cells import measure as measured_on
 from studies.quality.sets import sets
-from tracerank.embedding.load import load_embedder
 from tracerank.fitting.folder import write_network_card
-from tracerank.lab.worlds.presets import PRESETS, iter_world
+from tracerank.lab.worlds.presets import PRESETS
 from tracerank.lab.worlds.questions import make_case
 from tracerank.methods import load_method
-from tracerank.pools.correctness import choice
-from tracerank.pools.pool import PAPER_K, Pool
+from tracerank.pools.pool import PAPER_K
 from tracerank.pools.types import WEBQA
 from tracerank.trace.checkpoint import load_checkpoint, save_checkpoint
-from tracerank.trace.data import prepare_examples
-from tracerank.trace.likeness import Likeness
-from tracerank.trace.recipe import SETTINGS, NetConfig
-from tracerank.trace.selector import TraceSelector
-from tracerank.trace.train import train
-from tracerank.votes.answer_groups import ExactGroups, MeaningGroups
+from tracerank.votes.answer_groups import MeaningGroups
 from tracerank.votes.base import UNLIKE, Method, decide_stream
 from tracerank.votes.folders import remember_fitted
 from tracerank.votes.voting import MajorityVote
 
-SHIPPED = Path(str(files("tracerank.trace"))) / "shipped"
-RUN = Run(Sizes(SCATTERED, WEBQA, PAPER_K, LEARN[WEBQA]))
 SEEN_QUESTIONS = 212_000
 """Questions of the learning world among which are all that were learned from."""
-START_QUESTIONS, START_SEED, START_TESTED = (300, 1_000, 3_000), 5, 1_500
 
 
-def ship(folder: Path) -> None:
-    """Put the network into the package."""
-    checkpoint = load_checkpoint(RUN.folder(folder))
-    likeness = checkpoint.likeness or Likeness.of(RUN.examples(folder))
-    save_checkpoint(replace(checkpoint, likeness=likeness), SHIPPED, is_compact=True)
+def ship(network: Path) -> None:
+    """Put a trained network into the package."""
+    checkpoint = load_checkpoint(network)
+    save_checkpoint(checkpoint, SHIPPED, is_compact=True)
     model = PRESETS[SCATTERED][WEBQA].world
     cases = (make_case(Random(f"{LEARN_SEED}/{number}"), "", model) for number in range(SEEN_QUESTIONS))
     remember_fitted(SHIPPED, (case.question.text for case in cases))
@@ -73,24 +57,3 @@ def real_rows(folder: Path) -> Iterator[tuple[object, ...]]:
             for row in measured_on(name, enough, k, methods):
                 if row.method == "trace":
                     yield name, k, row.questions, row.right, row.gain, row.low, row.high, round(100 * unlike)
-
-
-def start_rows(folder: Path) -> Iterator[tuple[object, ...]]:
-    """The paper's network for few questions of another world, from random weights and from what ships."""
-    pools = list(islice(TestSet(PAPER, WEBQA).pools(folder, PAPER_K), START_TESTED))
-    vote, embedder = _right(MajorityVote(ExactGroups()), pools), load_embedder(HASHED)
-    recipe, plan = SETTINGS[WEBQA].recipe, SETTINGS[WEBQA].plan
-    for questions in START_QUESTIONS:
-        learn = iter_world(PRESETS[PAPER][WEBQA], questions, START_SEED)
-        place = folder / "start" / str(questions)
-        examples = prepare_examples(learn, recipe, plan, embedder, place / "examples", "start")
-        for name, start in (("random weights", None), ("what ships", load_checkpoint(SHIPPED))):
-            train(examples, NetConfig(embedder.width), recipe, plan, place / name, start=start)
-            values = _right(TraceSelector.load(place / name), pools)
-            yield questions, name, len(examples.train()), percent(values), *gain(values, vote)
-    values = _right(TraceSelector.load(SHIPPED), pools)
-    yield 0, "what ships", 0, percent(values), *gain(values, vote)
-
-
-def _right(method: Method, pools: Sequence[Pool]) -> Right:
-    return np.array([choice(pool, one.sample_id).correct or 0.0 for pool, one in decide_stream(method, pools)])

@@ -1,114 +1,87 @@
 """The study's tables, folded from records: ``studies/results/paper_*.csv``. Rows come as their networks do."""
 
-import csv
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from pathlib import Path
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from types import MappingProxyType
 
 import numpy as np
 
-from studies import RESULTS
-from studies.paper.networks import DONE, PAPER, SCATTERED, Run, runs
-from studies.paper.records import (
-    MAIN,
-    MAJORITY_K,
-    MANY,
-    OTHERS,
-    PLAIN,
-    VOTE,
-    WEIGHING,
-    Right,
-    TestSet,
-    is_measured,
-    network_path,
-    records_path,
-    right,
-)
+from studies import RESULTS, write_table
+from studies.paper.networks import runs
+from studies.paper.questions import MAIN, PAPER, SCATTERED, TESTS, QuestionSet, Sizes
+from studies.paper.records import MAJORITY_K, MEAN_SINGLE, ORACLE, VOTE, Records, Right, gain, percent
+from studies.paper.starting import START_K, START_QUESTIONS, START_TEST, STARTS, start_name
 from studies.paper.support import OWN, support
-from tracerank.evaluation.bootstrap import intervals
-from tracerank.fitting.ablation import FULL
+from tracerank.fitting.ablation import FULL, VARIANTS
 from tracerank.pools.types import BROWSING, WEBQA
-from tracerank.trace.checkpoint import load_checkpoint
 
 TRACE = "trace"
-SINGLE = {WEBQA: "single", BROWSING: "mean-single"}
+SINGLE = {WEBQA: "single", BROWSING: MEAN_SINGLE}
+Row = tuple[object, ...]
 
 
-def percent(values: Right) -> float:
-    return round(100 * float(values.mean()), 1)
+def write(name: str, head: str, rows: Iterator[Row]) -> None:
+    write_table(RESULTS / f"paper_{name}.csv", head.split(", "), rows)
 
 
-def gain(values: Right, over: Right) -> tuple[float, float, float]:
-    bounds = intervals((values - over)[:, None])
-    return tuple(round(100 * float(one), 1) for one in ((values - over).mean(), bounds.low[0], bounds.high[0]))  # type: ignore[return-value]
-
-
-def write(name: str, head: str, rows: Iterable[Sequence[object]]) -> None:
-    found = [head.split(", "), *rows]  # before the file is opened: rows may take a while
-    with open(RESULTS / f"paper_{name}.csv", "w", encoding="utf-8", newline="") as file:
-        csv.writer(file, lineterminator="\n").writerows(found)
-
-
-Found = dict[tuple[str, int], Right]
-"""By method and K."""
-
-
-def measured(tests: Sequence[TestSet], folder: Path) -> Iterator[tuple[TestSet, Found, dict[Run, Found]]]:
-    """Every test set that has records, those of its baselines and of its networks."""
-    for test in tests:
-        if (path := records_path(test, folder, PLAIN)).exists():
-            weighed = records_path(test, folder, WEIGHING)
-            paths = {run: network_path(run, test, folder) for run in runs() if is_measured(run, test)}
-            found = right(path) | (right(weighed) if weighed.exists() else {})
-            yield test, found, {run: right(own) for run, own in paths.items() if own.exists()}
-
-
-def full_networks(found: dict[Run, Found], folder: Path) -> Iterator[tuple[tuple[object, ...], Found]]:
-    """Full networks, the mean over seeds: how they were trained, and their records."""
-    groups: dict[tuple[object, ...], list[Found]] = {}
-    for run, records in found.items():
-        if run.variant == FULL:
-            about = (run.sizes.k, run.encoder, run.sizes.learn, run.epochs(folder))
-            groups.setdefault(about, []).append(records)
+def networks_of(test: QuestionSet, k: int, records: Records) -> Iterator[tuple[Row, Right]]:
+    """Full networks, each the mean of its seeds: how they were trained, and what they have right."""
+    groups: dict[Row, list[Right]] = {}
+    for run in runs():
+        if run.variant == FULL and (values := records.get(test, k, run.name)) is not None:
+            groups.setdefault((run.sizes.k, run.encoder, run.sizes.learn), []).append(values)
     for about, seeds in groups.items():
-        yield (*about, len(seeds)), {key: np.mean([one[key] for one in seeds], axis=0) for key in seeds[0]}
+        yield (*about, len(seeds)), np.mean(seeds, axis=0)
 
 
-def main_rows(folder: Path) -> Iterator[tuple[object, ...]]:
-    for test, found, networks in measured((*MAIN, *OTHERS), folder):
-        about, trained = (test.world, test.setting, test.agents), list(full_networks(networks, folder))
+def main_rows(records: Records) -> Iterator[Row]:
+    for test in TESTS:
+        about = (test.world, test.setting, test.agents)
         for k in test.ks:
-            for method in (SINGLE[test.setting], VOTE, "weighted", "fewest-tools", "evidence", "oracle"):
-                if (values := found.get((method, k))) is not None:
-                    yield *about, k, method, *_UNTRAINED, percent(values), *gain(values, found[VOTE, k])
-            for how, records in trained:
-                yield *about, k, TRACE, *how, percent(records[TRACE, k]), *gain(records[TRACE, k], found[VOTE, k])
-        if (path := records_path(test, folder, MANY)).exists():
-            many = right(path)[VOTE, MAJORITY_K]
+            if (vote := records.get(test, k, VOTE)) is None:
+                continue
+            for method in (SINGLE[test.setting], VOTE, "weighted", "fewest-tools", "evidence", ORACLE):
+                if (values := records.get(test, k, method)) is not None:
+                    yield *about, k, method, *_UNTRAINED, percent(values), *gain(values, vote)
+            for how, values in networks_of(test, k, records):
+                yield *about, k, TRACE, *how, percent(values), *gain(values, vote)
+        if (many := records.get(test, MAJORITY_K, VOTE)) is not None:
             yield *about, MAJORITY_K, VOTE, *_UNTRAINED, percent(many), "", "", ""
-            for how, records in trained:
-                values = records[TRACE, 8]
+            for how, values in networks_of(test, 8, records):
                 yield *about, 8, f"{TRACE}, over the vote at {MAJORITY_K}", *how, percent(values), *gain(values, many)
 
 
-_UNTRAINED = ("",) * 5
+_UNTRAINED = ("",) * 4
 
 
-def ablation_rows(folder: Path) -> Iterator[tuple[object, ...]]:
-    for test, found, networks in measured(MAIN, folder):
-        full = {run.sizes: (run, records) for run, records in networks.items() if run.variant == FULL and run.seed == 1}
-        for run, records in networks.items():
-            sizes = run.sizes
-            if run.variant == FULL or sizes not in full:
-                continue
-            reference, whole = full[sizes]
-            values, against = records[TRACE, sizes.k], whole[TRACE, sizes.k]
-            row = (test.world, test.setting, sizes.k, sizes.learn, run.row.name, percent(values), percent(against))
-            published = round(run.row.published - reference.row.published, 1)
-            yield *row, *gain(values, against), *gain(values, found[VOTE, sizes.k]), published
+def ablation_rows(records: Records) -> Iterator[Row]:
+    """Every control against the full networks of the same size, both the mean of the seeds that they share."""
+    for test in MAIN:
+        pairs: dict[tuple[Sizes, str], list[tuple[Right, Right]]] = {}
+        for run in runs():
+            values, full = (records.get(test, run.sizes.k, one.name) for one in (run, replace(run, variant=FULL)))
+            if run.variant != FULL and values is not None and full is not None:
+                pairs.setdefault((run.sizes, run.variant), []).append((values, full))
+        for (sizes, variant), seeds in pairs.items():
+            values, full = np.mean(seeds, axis=0)
+            vote, rows = records.get(test, sizes.k, VOTE), VARIANTS[test.setting]
+            published = round(rows[variant].published - rows[FULL].published, 1)
+            about = (test.world, test.setting, sizes.k, sizes.learn, rows[variant].name, len(seeds))
+            over_vote = gain(values, vote) if vote is not None else ()
+            yield *about, percent(values), percent(full), *gain(values, full), *over_vote, published
 
 
-def support_rows() -> Iterator[tuple[object, ...]]:
+def start_rows(records: Records) -> Iterator[Row]:
+    """Few questions of another world: from random weights and from the shipped network."""
+    vote = records.get(START_TEST, START_K, VOTE)
+    for questions in (0, *START_QUESTIONS):
+        for start in STARTS:
+            values = records.get(START_TEST, START_K, start_name(questions, start))
+            if values is not None and vote is not None:
+                yield questions, start, percent(values), *gain(values, vote)
+
+
+def support_rows() -> Iterator[Row]:
     for world in (SCATTERED, PAPER):
         for setting in (WEBQA, BROWSING):
             found = support(world, setting)
@@ -116,25 +89,16 @@ def support_rows() -> Iterator[tuple[object, ...]]:
                 yield world, setting, len(values), name, percent(values), *gain(values, found[OWN])
 
 
-def run_rows(folder: Path) -> Iterator[tuple[object, ...]]:
-    for run in runs():
-        if run.epochs(folder):
-            about = load_checkpoint(run.folder(folder)).training
-            epochs = "; ".join(f"{100 * epoch['accuracy']:.1f}" for epoch in about["epochs"])
-            seconds = (run.folder(folder) / DONE).read_text().strip() if run.is_done(folder) else ""
-            yield run.name, *about["questions"].values(), about["best_epoch"], epochs, seconds
-
-
-GAIN, HOW = "gain, low, high", "trained at k, encoder, learned from, epochs, seeds"
-TABLES: Mapping[str, tuple[str, Callable[[Path], Iterator[tuple[object, ...]]]]] = MappingProxyType(
+GAIN, HOW = "gain, low, high", "trained at k, encoder, learned from, seeds"
+TABLES: Mapping[str, tuple[str, Callable[[Records], Iterator[Row]]]] = MappingProxyType(
     {
         "main": (f"world, setting, agents, k, method, {HOW}, right, {GAIN}", main_rows),
         "ablation": (
-            f"world, setting, k, learned from, variant, right, full, {GAIN}, over vote, low over vote, high over vote, "
-            "published gain",
+            f"world, setting, k, learned from, variant, seeds, right, full, {GAIN}, over vote, low over vote, "
+            "high over vote, published gain",
             ablation_rows,
         ),
-        "runs": ("run, learned from, validation pools, best epoch, accuracy by epoch, seconds of CPU", run_rows),
+        "start": (f"questions, start, right, {GAIN}", start_rows),
     }
 )
 """Heads and rows; gains are over the vote or, of controls, over the full network, with paired 95% intervals."""

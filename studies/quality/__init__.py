@@ -1,1 +1,1 @@
-"""How often methods are right, on real, lexical and generated pools: ``make quality``, and studies of single ideas."""
+"""How often methods are right, on real and generated pools: ``make quality``, and studies of single ideas."""

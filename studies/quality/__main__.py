@@ -17,7 +17,6 @@ from studies import RESULTS
 from studies.quality.cells import Row, measure
 from studies.quality.sets import sets
 from tracerank.methods import load_method
-from tracerank.pools.correctness import correctness
 from tracerank.runs.atomic import write_text
 from tracerank.votes.answer_groups import MeaningGroups, WithoutAbstentions
 from tracerank.votes.base import Method
@@ -33,7 +32,7 @@ def methods() -> dict[str, Method]:
         "majority": MajorityVote(WithoutAbstentions()),
         "majority by meaning": MajorityVote(MeaningGroups(), "commonest"),
         "evidence": load_method("evidence"),
-        "oracle": Oracle(correctness),
+        "oracle": Oracle(),
     }
 
 

@@ -24,10 +24,10 @@ from tracerank.pools.correctness import choice
 from tracerank.pools.pool import Pool
 from tracerank.pools.types import Rollout
 from tracerank.readers import read_pools
-from tracerank.votes.agent_vote import FORM, AgentVote
 from tracerank.votes.agents import AgentTally, Reliabilities, file_of
 from tracerank.votes.answer_groups import MeaningGroups
-from tracerank.votes.voting import Ballot
+from tracerank.votes.fitted_vote import FittedVote
+from tracerank.votes.voting import Ballot, MajorityVote
 
 FILE = RESULTS / "agents.csv"
 KS = (2, 4, 8, 16)
@@ -108,9 +108,8 @@ def _by_file(pool: Pool) -> Pool:
 
 def right(ballots: Sequence[Ballot], known: Reliabilities | None = None) -> Floats:
     """Whether the vote is right on each pool; without reliabilities every vote counts the same."""
-    vote = None if known is None else AgentVote(known)
-    plain = (ballot.decision([1.0] * len(ballot.groups), FORM) for ballot in ballots)
-    decided = plain if vote is None else map(vote.weighed, ballots)
+    vote = FittedVote(MajorityVote(MeaningGroups(), "commonest"), known)
+    decided = map(vote.counted, ballots)
     return np.array([choice(b.pool, d.sample_id).correct or 0.0 for b, d in zip(ballots, decided, strict=True)])
 
 

@@ -15,7 +15,7 @@ from types import MappingProxyType
 
 import tracerank as tr
 from studies import RESULTS
-from studies.shipped_weights.lexical_data import rows_of, split_of
+from studies.shipped_weights.question_sets import rows_of, split_of
 from tracerank.pools.types import Evidence, Rollout, Search
 
 QUESTIONS, SEED = 150, 5

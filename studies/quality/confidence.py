@@ -15,9 +15,9 @@ from random import Random
 import numpy as np
 
 from studies import RESULTS
-from studies.quality.ground import Cut, cuts_of, ground, read_cuts, write_cuts
+from studies.quality.ground import FAMILIES, Cut, cuts_of, ground, read_cuts, write_cuts
 from studies.quality.sets import UNSEEN, chat, real
-from studies.shipped_weights.confidence import FAMILIES, Run, all_runs, fit_runs, runs_of
+from studies.shipped_weights.confidence import Run, all_runs, fit_runs, runs_of
 from tracerank.evaluation.calibration import reliability
 from tracerank.evidence.confidence import shipped_confidence
 from tracerank.evidence.level import log_odds

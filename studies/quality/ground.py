@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from random import Random
-from types import MappingProxyType
 from zlib import crc32
 
 import numpy as np
@@ -22,29 +21,22 @@ from numpy.typing import NDArray
 
 import tracerank as tr
 from studies.shipped_weights.judged import Judgements
-from studies.shipped_weights.lexical_data import QuestionSets, split_of
+from studies.shipped_weights.question_sets import split_of
 from studies.shipped_weights.real_pools import MAY_TRAIN, ROLLOUTS, folded, real_pools, tested_questions
-from tracerank.evaluation.labels import MEANING, labelled
 from tracerank.evidence.fit import LabelledTable, labelled_table
 from tracerank.evidence.table import COLUMNS, EvidenceTable
 from tracerank.evidence.text import TextLines
-from tracerank.lab.lexical.agent import PRESETS as AGENTS
-from tracerank.lab.lexical.agent import LexicalPolicy
 from tracerank.lab.worlds.presets import PRESETS, iter_world
 from tracerank.pools.types import WEBQA
 from tracerank.votes.voting import ANSWERED
 
 KS = (2, 3, 4, 8, 16)
 TTS, WORLD = "tts_simpleqa", "world"
-LEXICAL = tuple(f"lexical {name}" for name in AGENTS)
-GROUPS: Mapping[str, str] = MappingProxyType(
-    {**{name: name for name in (*MAY_TRAIN, TTS)}, **dict.fromkeys(LEXICAL, "lexical"), WORLD: WORLD}
-)
-"""Family to the group that is left out together with it."""
 EVIDENT = (*MAY_TRAIN, WORLD)
-"""Families that the selector is fitted on: with evidence, and not our own agents without a language model."""
-DRAWS, LEXICAL_QUESTIONS, GENERATED, SEED = 2, 400, 600, 32
-"""Random subsets of a pool at each K; questions of each lexical agent and of the world; the world's seed."""
+"""Families that the selector is fitted on: those with evidence."""
+FAMILIES = (*MAY_TRAIN, TTS, WORLD)
+DRAWS, GENERATED, SEED = 2, 600, 32
+"""Random subsets of a pool at each K; questions of the world, and its seed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +57,7 @@ class Cut:
         return len(self.table.right) > 0
 
 
-def ground(folder: Path, families: Iterable[str] = GROUPS, again: bool = False) -> dict[str, list[Cut]]:
+def ground(folder: Path, families: Iterable[str] = FAMILIES, again: bool = False) -> dict[str, list[Cut]]:
     """The cuts of each family, from the cache or made."""
     folder.mkdir(parents=True, exist_ok=True)
     return {family: kept_cuts(folder, family, again) for family in families}
@@ -74,23 +66,18 @@ def ground(folder: Path, families: Iterable[str] = GROUPS, again: bool = False) 
 def kept_cuts(folder: Path, family: str, again: bool = False) -> list[Cut]:
     file = folder / f"{family.replace(' ', '-')}.npz"
     if again or not file.exists():
-        write_cuts(file, [cut for pool in pools_of(family, folder) for cut in cuts_of(family, pool)])
+        write_cuts(file, [cut for pool in pools_of(family) for cut in cuts_of(family, pool)])
     return read_cuts(file)
 
 
-def pools_of(family: str, folder: Path) -> Iterable[tr.Pool]:
+def pools_of(family: str) -> Iterable[tr.Pool]:
     """The labelled pools of a family, outside the test questions."""
     tested = tested_questions()
     if family in (*MAY_TRAIN, TTS):
         judge = (lambda pool: pool) if family == TTS else Judgements.read().labelled
         usable = (pool for pool in real_pools(family) if len(pool) > 1 and folded(pool.question.text) not in tested)
         return (judge(pool) for pool in usable if split_of(pool.question.text) != "test")
-    if family == WORLD:
-        return iter_world(PRESETS["paper"][WEBQA], GENERATED, SEED)
-    sets = QuestionSets(folder)
-    asked = [example.question for example in sets.of("train")]
-    policy = LexicalPolicy(sets.corpus, AGENTS[family.removeprefix("lexical ")])
-    return (labelled(pool, MEANING) for pool in policy.pools(asked[:: max(1, len(asked) // LEXICAL_QUESTIONS)]))
+    return iter_world(PRESETS["paper"][WEBQA], GENERATED, SEED)
 
 
 def cuts_of(family: str, pool: tr.Pool) -> Iterator[Cut]:
@@ -160,7 +147,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("families", nargs="*", metavar="FAMILY", help="make these alone")
     parser.add_argument("--again", action="store_true", help="make existing tables again")
     chosen = parser.parse_args(arguments)
-    for family, cuts in ground(chosen.cache, chosen.families or GROUPS, chosen.again).items():
+    for family, cuts in ground(chosen.cache, chosen.families or FAMILIES, chosen.again).items():
         print(f"{family}: {len(cuts):,} pools of {len({cut.question for cut in cuts}):,} questions")
 
 

@@ -12,9 +12,9 @@ from rich.console import Console
 from rich.table import Table
 
 from studies.shipped_weights.judged import Judgements
-from studies.shipped_weights.lexical_data import split_of
 from studies.shipped_weights.meaning_data import ABSTAINS, MAY_TRAIN, RIGHT, WORDINGS, Wordings, judgements, wordings
 from studies.shipped_weights.meaning_weights import FOLDS, fitted, pools_to_fit
+from studies.shipped_weights.question_sets import split_of
 from studies.shipped_weights.real_pools import real_pools
 from tracerank.answers.abstentions import abstains
 from tracerank.answers.meaning.grouping import group_by_meaning, grouped

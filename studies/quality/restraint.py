@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 
 from studies import RESULTS
-from studies.quality.ground import EVIDENT, GROUPS, Cut, ground
+from studies.quality.ground import EVIDENT, FAMILIES, Cut, ground
 from tracerank.evaluation.bootstrap import intervals
 from tracerank.evidence.fit import fit_model
 from tracerank.evidence.model import Logistic
@@ -25,9 +25,9 @@ FIELDS = ("family", "k", "column", "times", "plurality_right", "chosen_right", "
 ALL = "all"
 
 
-def model_without(cuts: Mapping[str, Sequence[Cut]], group: str) -> Logistic:
-    """The recipe of what ships without a group of families."""
-    kept = [family for family in EVIDENT if GROUPS[family] != group]
+def model_without(cuts: Mapping[str, Sequence[Cut]], left_out: str) -> Logistic:
+    """The recipe of what ships without a family."""
+    kept = [family for family in EVIDENT if family != left_out]
     return fit_model([cut.table for family in kept for cut in cuts[family] if cut.has_answers])
 
 
@@ -62,12 +62,12 @@ def _column(model: Logistic, cut: Cut, row: int, other: int) -> str:
 
 def main(arguments: Sequence[str]) -> None:
     cuts = ground(Path(arguments[0]))
-    models = {group: model_without(cuts, group) for group in dict.fromkeys(GROUPS.values())}
+    models = {family: model_without(cuts, family) for family in FAMILIES}
     with open(RESULTS / "restraint.csv", "w", encoding="utf-8", newline="") as file:
         table = csv.writer(file, lineterminator="\n")
         table.writerow(FIELDS)
         for family, own in cuts.items():
-            for row in rows_of(family, own, models[GROUPS[family]]):
+            for row in rows_of(family, own, models[family]):
                 table.writerow(row)
                 print(*row, sep=", ")
 

@@ -10,11 +10,9 @@ from pathlib import Path
 
 from studies import ROOT
 from studies.shipped_weights.judged import Judgements
-from studies.shipped_weights.lexical_data import SETS, QuestionSets, rows_of, split_of
+from studies.shipped_weights.question_sets import SETS, rows_of, split_of
 from studies.shipped_weights.real_pools import MAY_TRAIN, ROLLOUTS, folded, real_pools, tested_questions
 from tracerank.evaluation.labels import MEANING, labelled
-from tracerank.lab.lexical.agent import PRESETS as AGENTS
-from tracerank.lab.lexical.agent import LexicalPolicy
 from tracerank.lab.worlds.presets import PRESETS, iter_world
 from tracerank.pools.pool import Pool
 from tracerank.pools.types import WEBQA
@@ -25,8 +23,7 @@ UNSEEN = {"search_r1": (2,), "hotpot_agent": (2, 3, 4, 8), "hotpot_agent+": (2, 
 KNOWN = {"r1_searcher": (2,), "fireact": (2, 3), "knowagent": (2,)}
 """Agents of the fit; only test questions are measured."""
 CHAT_POOLS = ROOT / "src" / "tracerank" / "demo_pools.jsonl.gz"
-"""100 questions, 4 rollouts each of our own agent with a 1.5B model: ``studies.trial MODEL --rollouts 100x4``."""
-LEXICAL_QUESTIONS = {"base": 1500, "sft": 500, "rl": 500}
+"""100 questions of the almanac, 4 rollouts each of our own agent with a 1.5B model."""
 WORLD_QUESTIONS, WORLD_SEED = 500, 77
 
 Load = Callable[[Path], list[Pool]]
@@ -51,15 +48,6 @@ def fitted_questions() -> frozenset[str]:
     return frozenset(text for text in outside if text not in tested)
 
 
-def lexical(agent: str, folder: Path) -> list[Pool]:
-    """Pools of our agent without a language model on test questions, labelled by ``is_right``."""
-    questions = QuestionSets(folder)
-    tested = [example.question for example in questions.of("test")]
-    policy = LexicalPolicy(questions.corpus, AGENTS[agent])
-    chosen = tested[:: max(1, len(tested) // LEXICAL_QUESTIONS[agent])]
-    return [labelled(pool, MEANING) for pool in policy.pools(chosen)]
-
-
 def chat(folder: Path) -> list[Pool]:
     """Pools of our agent with a small language model, labelled by ``is_right``."""
     return [labelled(pool, MEANING) for pool in read_pools(CHAT_POOLS)]
@@ -75,7 +63,5 @@ def sets() -> Iterator[tuple[str, Load, tuple[int, ...]]]:
     if ROLLOUTS.is_dir():
         for name, ks in {**UNSEEN, **KNOWN}.items():
             yield name if name in UNSEEN else f"{name}, test questions", partial(real, name), ks
-        for agent in AGENTS:
-            yield f"lexical {agent}", partial(lexical, agent), (4, 16)
     yield "chat agent, 1.5B", chat, (2, 4)
     yield "world", world, (4, 16)

@@ -10,7 +10,8 @@ from tracerank.evaluation.calibration import auroc
 from tracerank.reports.comparison import Claim, compare_reports
 from tracerank.reports.values import read_words, written
 
-TWO, ONE, ALONE, CONTESTED, CONTESTED_VALUE = "two or more others", "one other", "alone", "contested", "contested value"
+TWO, ONE, ALONE, CONTESTED = "two or more others", "one other", "alone", "contested"
+CONTESTED_VALUE, CONTESTED_NAME = "contested value", "contested name or denial"
 MIN_REPORTS = 3
 """With two reports there are no two others."""
 
@@ -21,7 +22,8 @@ class Judged:
 
     pool: int
     kind: str
-    has_contested_value: bool
+    contested: str | None
+    """Whether the label is on a value or on a name that is contested; None: on neither."""
     has_value: bool
     score: float
     is_right: bool
@@ -41,9 +43,10 @@ def judged(pools: Sequence[ScoredPool]) -> Iterator[Judged]:
                 said = said - topic or said
                 claim = max(claims, key=lambda one: (len(said & one[1]), -len(one[1])))[0]
                 values = [here for each in claim.contradictions for here in each.here]
-                yield Judged(
-                    number, _kind(claim), any(here in text for here in values), _has_value(text), claim.score, is_right
-                )
+                held = [here for here in values if here in text]
+                is_value = any(map(str.isdigit, "".join(held)))
+                contested = (CONTESTED_VALUE if is_value else CONTESTED_NAME) if held else None
+                yield Judged(number, _kind(claim), contested, _has_value(text), claim.score, is_right)
 
 
 def tokens_of(text: str) -> frozenset[str]:
@@ -67,10 +70,8 @@ def _kind(claim: Claim) -> str:
 def claim_rows(name: str, pools: Sequence[ScoredPool]) -> Iterator[dict[str, object]]:
     """One row a class, with an interval over prompts; then the area under the curve of the score."""
     found = list(judged(pools))
-    for kind in (TWO, ONE, ALONE, CONTESTED, CONTESTED_VALUE):
-        of_kind = [one for one in found if one.kind == kind]
-        if kind == CONTESTED_VALUE:
-            of_kind = [one for one in found if one.has_contested_value]
+    for kind in (TWO, ONE, ALONE, CONTESTED, CONTESTED_VALUE, CONTESTED_NAME):
+        of_kind = [one for one in found if kind in (one.kind, one.contested)]
         if of_kind:
             yield _row(name, kind, of_kind)
             if kind in (TWO, ONE, ALONE) and (valued := [one for one in of_kind if one.has_value]):

@@ -2,7 +2,7 @@
 
 Fitted on what the selector's recipe returns on the tables of ``studies.quality.ground``, each family decided by a model
 that was fitted without it. A run is a family, or one model of it, at one K; its level is how often two of its rollouts
-agree. Our own agents without a language model are left out: they agree far more often than they are right.
+agree.
 """
 
 import sys
@@ -14,14 +14,13 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from studies.quality.ground import EVIDENT, GROUPS, TTS, Cut, ground
+from studies.quality.ground import FAMILIES, TTS, Cut, ground
 from studies.quality.restraint import model_without
 from tracerank.evidence.confidence import EVIDENCE, LEVEL, SHARE, USUAL_EVIDENCE, Calibration
 from tracerank.evidence.level import log_odds
 from tracerank.evidence.model import Logistic, fit_logistic
 from tracerank.evidence.selector import choose
 
-FAMILIES = (*EVIDENT, TTS)
 USED = (SHARE, EVIDENCE, LEVEL)
 """Scores mean another thing in every method."""
 L2, FAMILY_WEIGHT, TTS_SHARE = 3.0, 400.0, 0.25
@@ -79,7 +78,7 @@ def runs_of(family: str, cuts: Iterable[Cut], model: Logistic) -> list[Run]:
 
 
 def all_runs(cuts: Mapping[str, Sequence[Cut]]) -> list[Run]:
-    return [run for name in FAMILIES for run in runs_of(name, cuts[name], model_without(cuts, GROUPS[name]))]
+    return [run for name in FAMILIES for run in runs_of(name, cuts[name], model_without(cuts, name))]
 
 
 def fit_runs(runs: Sequence[Run]) -> Logistic:

@@ -11,7 +11,7 @@ from safetensors.numpy import save_file
 from scipy.optimize import minimize
 from scipy.sparse import csr_matrix
 
-from studies.shipped_weights.lexical_data import SETS, split_of
+from studies.shipped_weights.question_sets import SETS, split_of
 from studies.shipped_weights.real_pools import EVALUATION_ONLY, MAY_TRAIN, folded, real_pools, rows_of, tested_questions
 from tracerank.evidence.kinds import KINDS, WEIGHTS_FILE, cues_of, kind_of
 from tracerank.evidence.table import PoolEvidence

@@ -14,7 +14,7 @@ from itertools import combinations
 from pathlib import Path
 
 import tracerank as tr
-from studies.shipped_weights.lexical_data import split_of
+from studies.shipped_weights.question_sets import split_of
 
 SHARED = Path(os.environ.get("TRACERANK_SHARED") or Path(__file__).parents[2].parent / "shared")
 WORDINGS = SHARED / "data" / "meaning.jsonl.gz"

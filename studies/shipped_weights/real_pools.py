@@ -11,7 +11,7 @@ from tempfile import TemporaryDirectory
 
 import tracerank as tr
 from studies import SHARED
-from studies.shipped_weights.lexical_data import SETS, rows_of, split_of
+from studies.shipped_weights.question_sets import SETS, rows_of, split_of
 from tracerank.lab.corpus.build import build_corpus
 from tracerank.lab.corpus.index import Corpus
 from tracerank.pools.types import Evidence, Rollout, Search

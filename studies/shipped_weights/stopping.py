@@ -1,8 +1,8 @@
 """How often the rest of a budget mends a wrong answer: ``python -m studies.shipped_weights.stopping CACHE FOLDER``.
 
-Fitted on replays of pools with many rollouts a question that may be fitted on: those of our lexical agents on train
-questions and of a generated world, each state with several numbers of rollouts to go. ``CACHE`` is that of
-``studies.quality.ground``. Walks are kept there. Nothing of evaluation-only agents is looked at.
+Fitted on replays of pools with many rollouts a question that may be fitted on, each state with several numbers of
+rollouts to go. Walks are kept in ``CACHE``. Nothing of evaluation-only agents is looked at. What ships was fitted on
+the world and on agents without a language model, which are gone; this is as good (``studies/LOG.md``).
 """
 
 import json
@@ -18,7 +18,7 @@ import numpy as np
 from rich.console import Console
 
 import tracerank as tr
-from studies.quality.ground import LEXICAL, WORLD, pools_of
+from studies.quality.ground import TTS, WORLD, pools_of
 from tracerank.evidence.model import Logistic, fit_logistic
 from tracerank.methods import load_selector
 from tracerank.stopping.replay import Walk, walks_of
@@ -54,9 +54,9 @@ def fit_recovery(sources: Mapping[str, Sequence[Walk]]) -> tuple[Logistic, dict[
     return model, about
 
 
-def sources_of(cache: Path) -> Mapping[str, Callable[[], Iterable[tr.Pool]]]:
+def sources_of() -> Mapping[str, Callable[[], Iterable[tr.Pool]]]:
     """Pools with many rollouts that may be fitted on."""
-    return {name: partial(pools_of, name, cache) for name in (WORLD, *LEXICAL)}
+    return {name: partial(pools_of, name) for name in (WORLD, TTS)}
 
 
 def kept_walks(
@@ -86,7 +86,7 @@ def main(arguments: Sequence[str]) -> None:
     cache, out, console = Path(arguments[0]), Path(arguments[1]), Console(stderr=True)
     folder = cache / "stopping"
     folder.mkdir(parents=True, exist_ok=True)
-    walks = {name: kept_walks(folder / f"{name}.json", pools, console) for name, pools in sources_of(cache).items()}
+    walks = {name: kept_walks(folder / f"{name}.json", pools, console) for name, pools in sources_of().items()}
     model, training = fit_recovery(walks)
     write_description(out / RECOVERY, {"format": FORMAT, **model.record(), "training": training})
     console.print(f"{out}: {model}")

@@ -23,11 +23,6 @@ def cpu_seconds(work: Callable[[], object]) -> float:
     return time.process_time() - begin
 
 
-def best_of(work: Callable[[], object], rounds: int) -> float:
-    """The least CPU time over several rounds."""
-    return min(cpu_seconds(work) for _ in range(rounds))
-
-
 def paired(twin: Callable[[], object], ours: Callable[[], object], rounds: int) -> Paired:
     """Alternate both sides; a noisy moment hits both, and the best round of each is kept."""
     twin()

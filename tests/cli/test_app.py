@@ -241,6 +241,12 @@ def test_the_list_of_commands_imports_none_of_them() -> None:
     assert not found & {"rich", "numpy", "pydantic", "httpx", "torch"}
 
 
+@pytest.mark.parametrize("command", ["select", "inspect", "evaluate", "view", "fit"])
+def test_the_help_of_a_command_waits_for_no_library(command: str) -> None:
+    found = imported_by(command, "--help")
+    assert not found & {"rich", "numpy", "httpx", "pydantic", "tracerank.methods"}
+
+
 def test_selecting_from_a_canonical_file_imports_what_it_needs_and_no_more(world: Path) -> None:
     found = imported_by("select", world)
     wanted = ("rich", "pydantic", "httpx", "torch", "tracerank.chat", "tracerank.trace", "tracerank.fitting")

@@ -13,7 +13,6 @@ from pathlib import Path
 
 import pytest
 
-from tests.lab.shelves import RIVERS, corpus_of, write_rows
 from tests.worlds import generate_pools
 from tracerank.embedding.cache import VectorCache
 from tracerank.pools.canonical import write_pools
@@ -28,9 +27,6 @@ def inputs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("inputs")
     write_pools(folder / "pools.jsonl", generate_pools(200, seed=5, k=6))
     write_pools(folder / "few.jsonl", generate_pools(80, seed=5, k=6))
-    corpus_of(folder, RIVERS)
-    rows = [{"id": n, "question": f"Who charted the Velm River in {n}?", "answers": ["Ada Korn"]} for n in range(200)]
-    write_rows(folder / "questions.jsonl", rows)
     return folder
 
 
@@ -43,7 +39,6 @@ COMMANDS = {
     "evaluate": "evaluate {in}/pools.jsonl -k 2,4 -o {out}/e",
     "fit": "fit {in}/few.jsonl --folds 3 -o {out}/f",
     "train": "train {in}/few.jsonl --preset small --encoder hash-32 --epochs 2 --batch 16 -o {out}/n",
-    "rollout": "lab rollout {in}/questions.jsonl --corpus {in}/index --policy lexical:base -k 4 -o {out}/p.jsonl",
     "world": "lab world --count 60 -k 8 -o {out}/w.jsonl.gz",
     "embed": "lab embed {in}/pools.jsonl --encoder hash-16 --cache {out}/vectors",
     "view": "view {in}/few.jsonl -o {out}/page.html",

@@ -5,7 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tracerank.embedding.base import Embedder, HashEmbedder, Sha256Embedder, check_vectors
+from tests.sha256 import Sha256Embedder
+from tracerank.embedding.base import Embedder, HashEmbedder, check_vectors
 from tracerank.errors import EmbeddingError
 
 
@@ -32,12 +33,6 @@ def test_a_hash_vector_has_length_one_or_is_zero_and_does_not_depend_on_its_neig
     assert ((np.abs(lengths - 1) < 1e-5) | (lengths == 0)).all()
     for text, vector in zip(texts, together, strict=True):
         assert (embedder.embed([text])[0] == vector).all()
-
-
-def test_many_texts_are_hashed_like_few() -> None:
-    texts = [f"text number {i}" for i in range(5000)]
-    embedder = HashEmbedder()
-    assert (embedder.embed(texts)[4321] == embedder.embed(texts[4321:4322])[0]).all()
 
 
 def test_the_sha256_rule_gives_the_values_computed_by_hand() -> None:

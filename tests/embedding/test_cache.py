@@ -7,7 +7,6 @@ import sqlite3
 import subprocess
 import sys
 import time
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -226,18 +225,6 @@ def test_a_killed_writer_leaves_whole_batches_and_no_lock(tmp_path: Path) -> Non
     cache.write(NAME, ["new"], HALVES[:1])
 
 
-def test_threads_use_the_same_cache(tmp_path: Path) -> None:
-    cache = VectorCache(tmp_path)
-
-    def work(name: str) -> int:
-        cache.write(NAME, [f"{name} {text}" for text in TEXTS], HALVES)
-        return len(cache.read(NAME, WIDTH, [f"{name} {text}" for text in TEXTS]))
-
-    with ThreadPoolExecutor(4) as threads:
-        assert list(threads.map(work, map(str, range(40)))) == [60] * 40
-    assert cache.encoders() == [StoredEncoder(NAME, WIDTH, 40 * 60)]
-
-
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="needs /proc")
 def test_memory_does_not_grow_with_the_file(tmp_path: Path) -> None:
     def resident() -> int:
@@ -270,15 +257,6 @@ def test_each_distinct_text_is_embedded_once_ever(tmp_path: Path) -> None:
     assert (first.hits, first.misses, again.hits, again.misses) == (1, 3, 4, 0)
     assert (first.name, first.width, first.fingerprint) == ("hash-16", 16, NAME)
     assert again.embed([]).shape == (0, 16)
-
-
-def test_an_interrupted_run_loses_one_batch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tracerank.embedding.cache.BATCH_TEXTS", 10)
-    with pytest.raises(RuntimeError, match="stopped"):
-        CachedEmbedder(Counting(calls=3), VectorCache(tmp_path)).embed(TEXTS)
-    rest = Counting()
-    CachedEmbedder(rest, VectorCache(tmp_path)).embed([*TEXTS, *TEXTS])
-    assert rest.asked == TEXTS[30:]
 
 
 def test_another_model_behind_the_same_address_is_not_mixed_in(tmp_path: Path) -> None:

@@ -14,7 +14,6 @@ from tracerank.errors import EmbeddingError
 def test_names_without_a_model_give_their_embedders() -> None:
     assert load_embedder("hash-64").width == 64
     assert load_embedder("hash-64", dims=64).name == "hash-64"
-    assert load_embedder("sha256-4096").name == "sha256-4096"
 
 
 def test_an_address_gives_the_embedder_of_a_server_and_its_model() -> None:

@@ -1,6 +1,6 @@
 """Small evaluations on disk: pools whose right answer is "x", methods that choose by rule, folders of their records."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -68,9 +68,8 @@ def folded(
     ks: Sequence[int] = (1, 2),
     methods: Sequence[Method] = (MajorityVote(), Last()),
     backbone: str | None = None,
-    config: Mapping[str, Any] | None = None,
 ) -> Path:
-    with RecordFolder(folder, config or {}) as target:
+    with RecordFolder(folder, {}) as target:
         noted = target.noting(pools, backbone)
         for record in evaluate(methods, noted, ks, backbone=backbone):
             target.write(record)

@@ -28,19 +28,13 @@ def test_two_runs_under_one_name_stand_apart_by_their_folders(tmp_path: Path) ->
     assert rows(cost_table(Figures.of(scores)))["trace (small)"][1] == 1.0
 
 
-def test_two_models_that_chose_the_same_are_two_runs_and_one_model_is_one(tmp_path: Path) -> None:
-    made = [
-        folded(tmp_path / name, POOLS, config={"models": {"trace": model, "majority": None}})
-        for name, model in (("a", "one"), ("b", "other"), ("c", "one"))
-    ]
-    assert scores_of(*made[:2]).methods == ("single", "majority", "trace (a)", "trace (b)", "oracle")
-    assert scores_of(made[0], made[2]).methods == ("single", "majority", "trace", "oracle")
+def test_runs_that_chose_the_same_are_one(tmp_path: Path) -> None:
+    made = [folded(tmp_path / name, POOLS) for name in ("a", "b")]
+    assert scores_of(*made).methods == ("single", "majority", "trace", "oracle")
 
 
 def test_a_selector_for_each_agent_is_one_row(tmp_path: Path) -> None:
-    made = [
-        folded(tmp_path / name, POOLS, backbone=name, config={"models": {"trace": name}}) for name in ("base", "sft")
-    ]
+    made = [folded(tmp_path / name, POOLS, backbone=name) for name in ("base", "sft")]
     assert scores_of(*made).methods == ("single", "majority", "trace", "oracle")
 
 

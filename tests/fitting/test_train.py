@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
 
 from tests.worlds import generate_pools
 from tracerank.embedding.base import HashEmbedder
@@ -14,10 +15,10 @@ from tracerank.fitting import train as module
 from tracerank.fitting.train import ENOUGH_POOLS, PRESETS, PreparedTraining, guess_setting, prepare_training
 from tracerank.pools.pool import Pool
 from tracerank.pools.types import BROWSING, WEBQA, Question, Rollout
-from tracerank.trace.checkpoint import CONFIG_FILE
+from tracerank.trace.checkpoint import CONFIG_FILE, load_checkpoint
 from tracerank.trace.recipe import NetConfig
 from tracerank.trace.selector import TraceSelector
-from tracerank.votes.folders import fitted_on
+from tracerank.votes.folders import fitted_on, folder_of
 
 
 @pytest.fixture(scope="module")
@@ -95,3 +96,26 @@ def test_a_network_that_stays_below_the_vote_stops_with_a_sentence(pools: list[P
     assert summary["epochs"][1]["accuracy"] < summary["epochs"][1]["vote"]
     assert ready.outcome(summary).endswith("stopped after 2 of 9 epochs: it stays below the vote")
     assert ready.run(print, print) == summary
+
+
+def test_few_pools_start_from_the_network_that_ships_if_its_vectors_are_theirs(
+    pools: list[Pool], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tiny: dict[str, Any] = {"epochs": 1, "learning_rate": 1e-12}
+    ready = prepare_training("paper", WEBQA, pools, tmp_path / "few", HashEmbedder(), **tiny)
+    assert ready.about.endswith("; training starts from the network that ships")
+    ready.run(print, print)
+    shipped = load_checkpoint(folder_of("trace")).net.state_dict()
+    trained = load_checkpoint(tmp_path / "few").net.state_dict()
+    assert all(torch.allclose(trained[name], tensor, atol=1e-6) for name, tensor in shipped.items())
+    assert fitted_on("trace").digests < fitted_on(tmp_path / "few").digests
+    others = (
+        ("small", WEBQA, HashEmbedder()),
+        ("paper", WEBQA, HashEmbedder(128)),
+        ("paper", BROWSING, HashEmbedder()),
+    )
+    for number, (preset, setting, embedder) in enumerate(others):
+        elsewhere = prepare_training(preset, setting, pools, tmp_path / str(number), embedder)
+        assert "ships" not in elsewhere.about
+    monkeypatch.setattr(module, "START_POOLS", 10)
+    assert "ships" not in prepare_training("paper", WEBQA, pools, tmp_path / "many", HashEmbedder()).about

@@ -9,18 +9,17 @@ import pytest
 
 from tests.builders import browsed, opened, ranked
 from tests.cli.conftest import json_lines
-from tests.lab.lexical.tiny_corpus import WordRetriever
 from tracerank.endpoints.chat import ChatMessage, record_to_message
-from tracerank.lab.lexical.agent import LexicalPolicy
 from tracerank.lab.sft import Choices, ExportTally, chosen_rollouts, correct_rollouts, selected_rollouts, write_examples
 from tracerank.pools.pool import Pool
 from tracerank.pools.types import Evidence, Question, Rollout, Search
-from tracerank.readers.formats.chat import ChatReader
+from tracerank.readers.base import Reader
+from tracerank.readers.detect import READERS as TABLE
 from tracerank.readers.formats.search_r1 import SearchR1Reader
 from tracerank.votes.voting import MajorityVote
 
 QUESTION = Question("q", "Who designed the Silver Bridge of Orrin?", ("Maren Holt",))
-READERS: dict[str, ChatReader | SearchR1Reader] = {"tools": ChatReader(), "tags": SearchR1Reader()}
+READERS: dict[str, Reader] = {"tools": TABLE["openai-chat"], "tags": SearchR1Reader()}
 
 
 def found(answer: str | None, *queries: str, label: float | None = None) -> Rollout:
@@ -114,15 +113,14 @@ def test_a_rollout_that_opened_pages_or_hides_its_query_cannot_be_rebuilt(write:
 def test_readers_find_in_a_rebuilt_conversation_what_the_rollout_holds(
     write: Callable[..., Written], style: str
 ) -> None:
-    [pool] = LexicalPolicy(WordRetriever()).pools([QUESTION], k=12)
-    kept = [one for one in pool.rollouts if one.answer and one.has_evidence]
-    assert len(kept) > 4
-    for rollout in kept:
+    pool = pool_of(found("Maren Holt", "silver bridge"), found("the Orn", "Maren Holt", "Orrin", 'bridge "x"'))
+    for rollout in pool.rollouts:
         [record], _ = write(pool, [(rollout, "a test")], style)
         assert READERS[style].recognises(record)
         read = READERS[style].parse(record | {"question": QUESTION.text}, "x").rollout
         assert read.answer == rollout.answer
-        assert read.searches == rollout.searches
+        kept = [(one.query, [each.text for each in one.evidence]) for one in rollout.searches]
+        assert [(one.query, [each.text for each in one.evidence]) for one in read.searches] == kept
 
 
 @pytest.mark.parametrize("style", READERS)

@@ -14,7 +14,7 @@ from tracerank.errors import UsageError
 from tracerank.lab.sharing import IDENTICAL_CONTENT, SAME_DOCUMENT, graph_statistics, of_one_setting
 from tracerank.pools.pool import UNREADABLE, Pool
 from tracerank.pools.types import BROWSING, WEBQA, Document, Evidence, Question, Rollout, Search
-from tracerank.trace.recipe import BROWSING_RECIPE, CONTROLS, RECIPES, WEBQA_RECIPE, GraphRecipe
+from tracerank.trace.recipe import CONTROLS, RECIPES, WEBQA_RECIPE, GraphRecipe
 
 
 def webqa_pool(*rollouts: list[str], name: str = "q") -> Pool:
@@ -49,60 +49,12 @@ def browsing_pool(*rollouts: list[Evidence], name: str = "q") -> Pool:
     )
 
 
-def test_pairs_are_unordered_and_leave_out_repetitions_within_a_rollout() -> None:
-    # "a": 2 occurrences in rollout 0, 1 in rollout 1, 1 in rollout 2: 2*1 + 2*1 + 1*1 = 5 pairs; "b": 1 pair.
-    pool = webqa_pool(["ab", "a"], ["ac"], ["abd"])
-    statistics = graph_statistics([pool], WEBQA_RECIPE)
-    content = statistics.sharing[IDENTICAL_CONTENT]
-    assert (content.groups_mean, content.pairs_mean, content.graphs_share) == (2, 6, 1)
-    assert (statistics.questions, statistics.retained, statistics.searches, statistics.occurrences) == (1, 3, 4, 8)
-
-
-def test_each_pair_sends_messages_in_both_directions() -> None:
-    statistics = graph_statistics([webqa_pool(["ab", "a"], ["ac"], ["abd"])], WEBQA_RECIPE)
-    edges = {name.split("|")[1]: mean for name, mean in statistics.edges_mean.items()}
-    assert edges == {
-        "starts": 3,
-        "next": 1,
-        "rank1": 4,
-        "rank2": 3,
-        "rank3": 1,
-        "rank1_of": 4,
-        "rank2_of": 3,
-        "rank3_of": 1,
-        "same_content_within": 2,
-        "same_content_cross": 12,
-    }
-
-
 def test_overlap_averages_over_pairs_then_over_questions_with_two_rollouts() -> None:
     # Sets {a,b}, {a,c}, {a,b,d}: 1/3, 2/3, 1/4; the second question is alike; the third has one rollout only.
     statistics = graph_statistics(
         [webqa_pool(["ab", "a"], ["ac"], ["abd"]), webqa_pool(["a"], ["a"]), webqa_pool(["a"])], WEBQA_RECIPE
     )
     assert statistics.sharing[IDENTICAL_CONTENT].overlap_mean == pytest.approx(((1 / 3 + 2 / 3 + 1 / 4) / 3 + 1) / 2)
-
-
-def test_two_rollouts_that_saw_nothing_share_nothing() -> None:
-    statistics = graph_statistics([browsing_pool([], [])], BROWSING_RECIPE)
-    assert statistics.sharing[IDENTICAL_CONTENT].overlap_mean == 0
-    assert statistics.sharing[SAME_DOCUMENT].graphs_share == 0
-    assert statistics.differing_content is None
-
-
-def test_documents_link_different_passages_of_one_source() -> None:
-    # Document x: 2 occurrences in rollout 0, 2 in rollout 1: 4 pairs, of which one (p, p) has the same content.
-    pool = browsing_pool(
-        [page("x", "p"), page("x", "q"), page("y", "r")], [page("x", "p"), page("x", "s"), page("z", "r")]
-    )
-    statistics = graph_statistics([pool], BROWSING_RECIPE)
-    document, content = statistics.sharing[SAME_DOCUMENT], statistics.sharing[IDENTICAL_CONTENT]
-    assert (document.groups_mean, document.pairs_mean) == (1, 4)
-    assert (content.groups_mean, content.pairs_mean) == (2, 2)  # p and r; r stands in two documents
-    assert statistics.differing_content == pytest.approx(3 / 4)
-    assert document.overlap_mean == pytest.approx(1 / 3)
-    edges = {name.split("|")[1]: mean for name, mean in statistics.edges_mean.items()}
-    assert edges["in_document"] == edges["holds"] == 6
 
 
 def test_percentiles_interpolate_linearly() -> None:

@@ -9,7 +9,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.readers.formats.test_dspy_history import outputs as dspy_outputs
 from tests.readers.sample_records import SAMPLES
 from tests.readers.spans import test_spans as telemetry
 from tracerank.pools.atif_export import rollout_to_trajectory
@@ -24,6 +23,8 @@ from tracerank.votes.voting import MajorityVote
 
 FIB = "def fib(n):\n    a, b = 0, 1\n    while a < n:\n        a, b = b, a + b\n    return a"
 LIST = "- France\n  - Paris\n    - 1st\n  - Lyon\n- Italy\n\n\tcode, indented by a tab"
+
+DSPY = "[[ ## reasoning ## ]]\nSo it is.\n\n[[ ## answer ## ]]\n{}\n\n[[ ## completed ## ]]"
 
 # Where the sample says its answer, and how; "…" is what the agent wrote.
 SAID = {
@@ -49,7 +50,7 @@ SAID = {
     "plain": ("Paris", "…"),
     "general": ("Paris", "…"),
     "crewai": ("Paris", "…"),
-    "dspy": (dspy_outputs("Paris"), dspy_outputs("…")),
+    "dspy": (DSPY.format("Paris"), DSPY.format("…")),
 }
 PART_OF_A_LINE = ("react",)
 """Formats whose own grammar may end an answer early."""

@@ -1,12 +1,13 @@
 """Answers that are objects, and questions that come after other words: (record, expected) pairs of several SDKs."""
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tracerank.pools.types import Rollout
-from tracerank.readers import pools_of_records
+from tracerank.readers import iter_pools, pools_of_records, read_pools
 
 PERSON = {"person": "Ada", "why": "She wrote it."}
 WHOLE = json.dumps(PERSON)
@@ -66,6 +67,13 @@ def test_an_object_without_a_field_called_answer_is_the_answer_and_a_part_of_it_
     assert read(RECORDS[name], answer_field="person").answer == "Ada"
     assert read(RECORDS[name], reader="auto --answer-field person").answer == "Ada"
     assert [search.query for search in read(RECORDS[name]).searches] == ["who"]
+
+
+def test_files_are_read_with_the_field_as_well(tmp_path: Path) -> None:
+    path = tmp_path / "log.jsonl"
+    path.write_text(json.dumps(RECORDS["text that is JSON"]))
+    for pools in (read_pools(path, answer_field="person"), list(iter_pools(path, answer_field="person"))):
+        assert [rollout.answer for pool in pools for rollout in pool.rollouts] == ["Ada"]
 
 
 def test_a_field_called_answer_is_the_answer() -> None:

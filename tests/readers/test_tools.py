@@ -9,7 +9,7 @@ import pytest
 from tracerank.errors import UsageError
 from tracerank.pools.types import Search
 from tracerank.readers import read_pools
-from tracerank.readers.sources.field_map import with_map, with_questions, with_told
+from tracerank.readers.sources.field_map import spelled_with
 from tracerank.readers.tools import TOOL_NAMES, ToolCall
 
 FOUND = "The Danube is the river that flows through Vienna. " * 6
@@ -93,7 +93,7 @@ def test_calls_that_are_not_taken_for_research_come_with_the_line_to_add(made: A
 def test_the_line_stands_in_the_name_of_a_reader_with_a_map_and_questions(tmp_path: Path) -> None:
     asked = tmp_path / "questions.jsonl"
     asked.write_text('{"question_id": "q1", "question": "Which river?"}\n')
-    reader = with_questions(with_told(with_map("auto", "question_id=run"), "zork=search:for_what"), asked)
+    reader = spelled_with("auto", "question_id=run", "zork=search:for_what", questions=asked)
     searches, _ = read(tmp_path, {**chat(), "run": "q1"}, reader=reader)
     assert [one.query for one in searches] == ["river vienna"]
 

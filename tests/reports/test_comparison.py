@@ -68,6 +68,46 @@ def test_a_more_exact_value_a_bound_and_a_part_of_a_list_are_no_conflict(one: st
     assert (claim_with("", one, two).contested is None) is agrees
 
 
+@pytest.mark.parametrize(
+    ("one", "two", "here", "there"),
+    [
+        ("The museum was founded by Ida Lo.", "In 1950 the museum was founded by Al Rehn.", "Ida Lo", "Al Rehn"),
+        ("It was designed in 1938 by the engineer Ida Lo.", "It was designed by Al Rehn.", "Ida Lo", "Al Rehn"),
+        ("Designed by Ida Lo, the Kessel bridge is old.", "It was designed by Al Rehn.", "Ida Lo", "Al Rehn"),
+        ("Lo was born in Aa, Ornland.", "Lo was born on 3 May 1901 in Bo, Ornland.", "Aa", "Bo"),
+        ("The bridge was not damaged then.", "The bridge was damaged then.", "was not damaged", "damaged"),
+        ("The old ferry stopped that year.", "The old ferry never stopped that year.", "stopped", "never stopped"),
+    ],
+)  # fmt: skip
+def test_another_name_in_a_relation_and_a_denial_are_conflicts(one: str, two: str, here: str, there: str) -> None:
+    assert claim_with("", one, two).contested == f"{here} here, {there} in #1"
+
+
+@pytest.mark.parametrize(
+    ("one", "two"),
+    [
+        ("The museum was founded by Ida Brandt.", "The museum was founded by Brandt and Tomas Rehn."),
+        ("The museum was founded by Ida Brandt.", "The ferry was founded by Tomas Rehn."),
+        ("Brandt was born in Vessen.", "Brandt was born in Vessen, Ornland."),
+        ("Brandt was born in Vessen.", "Brandt was born in Ornland. Vessen is the capital of Ornland."),
+        ("Brandt was born in Vessen.", "Her father was born in Kessel."),
+        ("The museum was founded by Ida Lo.", "The museum was founded by Al Rehn. It was founded by Ida Lo."),
+        ("It was built by Rehn Works, others were built by Orn Works.", "It was built by Kessel Works."),
+        ("The bridge was not only damaged by the flood.", "The bridge was damaged by the flood."),
+        ("Some ferries were not damaged by the flood.", "Some ferries were damaged by the flood."),
+        ("The bridge was not damaged by the flood.", "The toll house was damaged by the storm."),
+        ("It is not known who damaged it or not.", "It is not known who damaged it."),
+    ],
+)  # fmt: skip
+def test_names_that_may_both_hold_and_other_denials_are_no_conflict(one: str, two: str) -> None:
+    assert claim_with("", one, two).contested is None
+
+
+def test_what_another_report_denies_stands_there_no_more() -> None:
+    claim = claim_with("", "The bridge was damaged by the flood.", "The bridge was not damaged by the flood.")
+    assert (claim.others, claim.contradictions[0].there) == (0, ("was not damaged",))
+
+
 def test_what_two_others_say_and_the_chosen_report_lacks_is_listed_once() -> None:
     compared = compare_reports(PROMPT, POOL)
     assert compared.chosen == 0

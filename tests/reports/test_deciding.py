@@ -16,6 +16,7 @@ from tracerank.errors import UsageError
 from tracerank.methods import MethodOptions, load_method, load_selector
 from tracerank.reports.deciding import ByLength, has_long_answers, is_long
 from tracerank.runs.atomic import whole_file
+from tracerank.stopping.session import LONG_ANSWERS
 from tracerank.votes.base import decide_stream
 from tracerank.votes.explanation import explain_stream
 
@@ -101,9 +102,14 @@ def test_a_rollout_that_could_not_be_read_is_never_chosen() -> None:
 
 def test_a_session_and_best_of_choose_reports() -> None:
     session = tr.Session(PROMPT, budget=8)
-    for report in REPORTS[:3]:
+    for report in REPORTS[5:]:
         session.add(report)
-    assert session.decision().claims is not None
+        assert session.should_continue().reason == LONG_ANSWERS
+        assert session.chosen == session.decision().sample_id
+    assert session.decision() == load_method("evidence").decide(session.pool)
+    fixed = tr.Session(PROMPT, rule=tr.FixedK(1))
+    fixed.add(REPORTS[0])
+    assert not fixed.should_continue()
     answers = iter(REPORTS[:3])
     result = tr.run_best_of(lambda question: next(answers), PROMPT, 3, rule=tr.FixedK(3), parallel=1)
     assert result.decision.claims is not None

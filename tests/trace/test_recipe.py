@@ -19,7 +19,7 @@ from tracerank.trace.recipe import (
 
 
 def names(recipe: GraphRecipe) -> list[str]:
-    return [str(relation) for relation in relations(recipe)]
+    return ["|".join(relation) for relation in relations(recipe)]
 
 
 def changes(recipe: GraphRecipe, base: GraphRecipe) -> set[str]:

@@ -9,10 +9,10 @@ from tests.mixed import MIXED, mixed_pools
 from tracerank.pools.correctness import choice
 from tracerank.pools.pool import Pool
 from tracerank.pools.types import Question, Rollout
-from tracerank.votes.agent_vote import UNWEIGHED, AgentVote
 from tracerank.votes.agents import LABELLED_FLOOR, AgentTally, Reliabilities
 from tracerank.votes.answer_groups import MeaningGroups
 from tracerank.votes.base import Method
+from tracerank.votes.fitted_vote import UNWEIGHED, FittedVote
 from tracerank.votes.voting import MajorityVote
 
 PLAIN = MajorityVote(MeaningGroups(), "commonest")
@@ -46,7 +46,7 @@ def test_twenty_labelled_questions_order_the_agents_and_gain_on_others() -> None
     found = tally_of(mixed_pools(20, MIXED)).labelled()
     assert found.weight("able") == 1.0 > found.weight("fair") > found.weight("poor") >= LABELLED_FLOOR
     others = mixed_pools(300, MIXED, seed=2)
-    assert right(AgentVote(found), others) >= right(PLAIN, others) + 0.1
+    assert right(FittedVote.of_agents(found), others) >= right(PLAIN, others) + 0.1
 
 
 def test_agreement_alone_orders_the_agents_and_gains_too() -> None:
@@ -56,7 +56,7 @@ def test_agreement_alone_orders_the_agents_and_gains_too() -> None:
     found = tally.estimated()
     assert found.weight("able") == 1.0 > found.weight("fair") > found.weight("poor")
     judged = mixed_pools(200, MIXED)
-    assert right(AgentVote(found), judged) >= right(PLAIN, judged) + 0.1
+    assert right(FittedVote.of_agents(found), judged) >= right(PLAIN, judged) + 0.1
 
 
 def test_agents_that_do_not_clearly_differ_weigh_about_the_same() -> None:
@@ -82,7 +82,7 @@ def test_agreement_is_no_basis_where_it_cannot_tell(pools: list[Pool], why: str)
 
 
 def test_more_votes_of_less_reliable_agents_win_where_they_weigh_more() -> None:
-    vote = AgentVote(Reliabilities({"able": 0.8, "poor": 0.3}, 0.5, 0.2))
+    vote = FittedVote.of_agents(Reliabilities({"able": 0.8, "poor": 0.3}, 0.5, 0.2))
     assert vote.decide(of(("poor", "Oslo"), ("able", "Lima"))).answer == "Lima"
     assert vote.decide(of(("poor", "Oslo"), ("able", "Lima"), ("poor", "Oslo"))).answer == "Lima"
     decision = vote.decide(of(("poor", "Oslo"), ("able", "Lima"), ("poor", "Oslo"), ("poor", "oslo")))
@@ -90,14 +90,14 @@ def test_more_votes_of_less_reliable_agents_win_where_they_weigh_more() -> None:
 
 
 def test_an_agent_that_is_not_known_weighs_as_the_mean_of_all() -> None:
-    vote = AgentVote(Reliabilities({"able": 0.8, "poor": 0.3}, 0.5, 0.2))
+    vote = FittedVote.of_agents(Reliabilities({"able": 0.8, "poor": 0.3}, 0.5, 0.2))
     for agent in ("other", None):
         assert vote.decide(of(("poor", "Oslo"), (agent, "Lima"))).answer == "Lima"
         assert vote.decide(of((agent, "Oslo"), ("able", "Lima"))).answer == "Lima"
 
 
 def test_without_a_known_agent_it_is_the_plain_vote_and_says_so() -> None:
-    vote = AgentVote(Reliabilities({"able": 0.8}, 0.8, 0.2))
+    vote = FittedVote.of_agents(Reliabilities({"able": 0.8}, 0.8, 0.2))
     decision = vote.decide(of((None, "Oslo"), ("other", "Lima"), (None, "Lima")))
     assert (decision.answer, decision.note) == ("Lima", UNWEIGHED)
     assert vote.decide(of(("able", "Oslo"))).note is None
@@ -128,7 +128,7 @@ def test_files_stand_for_agents_where_no_rollout_names_one() -> None:
     pools = changed(mixed_pools(60, MIXED), agent=None)
     found = tally_of(pools).labelled()
     assert (found.are_by_file, found.weight("able")) == (True, 1.0)
-    assert AgentVote(found).decide(pools[0]).note is None
+    assert FittedVote.of_agents(found).decide(pools[0]).note is None
     runs = [
         Pool.of(
             pool.question, [replace(one, source=f"{pool.question.id}_{one.sample_id}.json:1") for one in pool.rollouts]

@@ -16,7 +16,6 @@ from tracerank.errors import CheckpointError, TraceRankError
 from tracerank.evidence.selector import EvidenceSelector
 from tracerank.methods import load_selector
 from tracerank.votes import folders
-from tracerank.votes.agent_vote import AgentVote
 from tracerank.votes.agents import Reliabilities
 from tracerank.votes.answer_groups import DefaultGroups, ExactGroups, MeaningGroups
 from tracerank.votes.fitted_vote import FittedVote
@@ -96,7 +95,7 @@ def test_a_damaged_description_is_one_line(tmp_path: Path, kind: str, name: str)
     if kind == "vote":
         FittedVote(MajorityVote()).save(folder)
     elif kind == "agents":
-        AgentVote(Reliabilities({"a": 0.9, "b": 0.4}, 0.6, 0.2)).save(folder)
+        FittedVote.of_agents(Reliabilities({"a": 0.9, "b": 0.4}, 0.6, 0.2)).save(folder)
     elif kind == "evidence":
         shutil.copytree(folder_of(SHIPPED), folder)
     else:

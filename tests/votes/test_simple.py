@@ -7,7 +7,6 @@ import pytest
 
 from tests.builders import browsed, found, opened, pool, pool_of, ranked, rollout
 from tracerank.errors import TraceRankError
-from tracerank.pools.correctness import correctness
 from tracerank.pools.pool import Pool
 from tracerank.pools.types import BROWSING, Question, Rollout, View
 from tracerank.votes.simple import FewestTools, Oracle, RandomRollout, SingleRollout, tool_calls
@@ -59,14 +58,14 @@ def test_a_random_rollout_is_the_same_again_and_differs_between_questions_and_se
 
 def test_the_oracle_takes_the_first_right_answer_by_label_or_by_reference() -> None:
     labelled = pool_of(rollout("Rome", label=0.0), rollout("Paris", label=1.0), rollout("paris", label=1.0))
-    decision = Oracle(correctness).decide(labelled)
+    decision = Oracle().decide(labelled)
     assert (decision.answer, decision.sample_id, decision.scores) == ("Paris", 1, {0: 0.0, 1: 1.0, 2: 1.0})
     assert decision.note is not None
     referenced = Pool(Question("q", "?", ("Rome",)), (Rollout(0, "Paris"), Rollout(1, "the Rome")))
-    assert Oracle(correctness).decide(referenced).sample_id == 1
+    assert Oracle().decide(referenced).sample_id == 1
 
 
 def test_the_oracle_refuses_a_pool_of_which_nothing_is_known() -> None:
     with pytest.raises(TraceRankError, match="neither labels nor references"):
-        Oracle(correctness).decide(pool("Paris"))
-    assert Oracle(correctness).decide(pool(None)).sample_id is None
+        Oracle().decide(pool("Paris"))
+    assert Oracle().decide(pool(None)).sample_id is None

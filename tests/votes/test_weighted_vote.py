@@ -1,12 +1,9 @@
 """Confidence-weighted voting, and where the confidence of a rollout comes from."""
 
 import threading
-from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from tests.builders import pool
 from tracerank.endpoints.chat import ChatMessage, Usage
@@ -75,13 +72,6 @@ def test_what_asking_cost_is_summed_and_several_rollouts_can_be_asked_at_once(co
 
     decision = WeightedVote([asking], concurrency=concurrency).decide(pool("Rome", "Paris", "Oslo"))
     assert (decision.answer, decision.usage) == ("Oslo", Usage(30, 3, 3))
-
-
-@given(st.lists(st.tuples(st.sampled_from(["Paris", "paris.", "Rome", "Oslo", None]), st.just(0.5)), max_size=8))
-def test_equal_confidences_decide_as_the_plain_vote(answers: Sequence[tuple[str | None, float]]) -> None:
-    given_pool = sure(*answers)
-    weighted, plain = WeightedVote().decide(given_pool), MajorityVote().decide(given_pool)
-    assert (weighted.sample_id, weighted.group) == (plain.sample_id, plain.group)
 
 
 # Where confidences come from.

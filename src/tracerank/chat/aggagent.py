@@ -246,13 +246,4 @@ def _first_call(reply: ChatReply, tools: tuple[ChatTool, ...], turn: int) -> _Ca
     name = _NO_TOOL_NAME.sub("", native.name if native else written[0].name)[:64] or "unnamed"
     if native is None:
         return _Call(f"call_{turn}", name, written[0].arguments)
-    return _Call(native.id, name, _arguments(native.arguments))
-
-
-def _arguments(written: str) -> dict[str, Any] | None:
-    """The call's arguments; None: they are no JSON object."""
-    try:
-        value = json.loads(written or "{}")
-    except (ValueError, RecursionError):
-        return None
-    return value if isinstance(value, dict) else None
+    return _Call(native.id, name, native.values)

@@ -44,7 +44,7 @@ LAB: Mapping[str, str] = MappingProxyType(
         "cost": "Measure what selection costs on this machine, by stage.",
         "embed": "Encode every text of the pools into the cache.",
         "world": "Generate pools from a world of invented facts with a known truth.",
-        "corpus": "Build, search and serve the documents that agents search.",
+        "corpus": "Index the documents that agents search.",
         "rollout": "Sample K rollouts of every question and write them as pools.",
         "sft": "Write successful rollouts as conversations to train a chat model on.",
     }
@@ -59,6 +59,7 @@ REMOVED: Mapping[str, str] = MappingProxyType(
         "--checkpoint": "--method FOLDER",
         "--methods": "--method NAME|FOLDER,…",
         "--jobs": "--workers",
+        "--policy": "--chat URL#MODEL",
         "--format": "--json, or -o FOLDER, which also holds Markdown and CSV",
         "--label": "-o NAME: a report calls runs by their folders",
         "--count-abstentions": "--method majority-paper",

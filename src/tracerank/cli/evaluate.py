@@ -9,27 +9,17 @@ import click
 
 from tracerank.cli import options as opt
 from tracerank.cli.inputs import SOME_FAILED, Inputs, check_outside
-from tracerank.cli.labels import labelling_named, note_judge
 from tracerank.cli.terminal import harmless, note, print_json, print_table, print_tables, working
 from tracerank.errors import UsageError
-from tracerank.methods import (
-    MethodOptions,
-    escalating,
-    fitted_by,
-    load_method,
-    method_identity,
-    methods_named,
-    model_of,
-)
-from tracerank.pools.correctness import is_judged
-from tracerank.pools.pool import PAPER_BUDGETS, Pool
-from tracerank.pools.subsets import split_named
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # what takes longer to import than --help may take
     from tracerank.evaluation.report_tables import Compared
+    from tracerank.methods import MethodOptions
+    from tracerank.pools.pool import Pool
 
 BY_FILE = "by-file"
-BUDGETS = ",".join(map(str, PAPER_BUDGETS))
+BUDGETS = "2,4,8,16"
+"""The paper's (App. C)."""
 
 
 @click.command(epilog=opt.example("tracerank evaluate labelled.jsonl --method majority,evidence -k 2,4,8 -o runs/mine"))
@@ -62,7 +52,7 @@ def evaluate(
     escalate: str | None,
     below: float | None,
     backbone: str | None,
-    options: MethodOptions,
+    options: "MethodOptions",
     inputs: Inputs,
     force: bool,
     as_json: bool,
@@ -73,6 +63,10 @@ def evaluate(
     first rollout (single) and the best possible choice (oracle) are always shown. Questions without a candidate count
     as wrong; questions that a selector was fitted on are left out. `tracerank report` makes tables and a page of -o.
     """
+    from tracerank.cli.labels import labelling_named
+    from tracerank.methods import escalating, fitted_by, method_identity, methods_named
+    from tracerank.pools.subsets import split_named
+
     if below is not None and escalate is None:
         raise UsageError(opt.BELOW_ALONE)
     held_out = None if split is None else split_named(split)
@@ -85,7 +79,7 @@ def evaluate(
             raise UsageError("--stopping: name one method, whose confidence decides when to stop, and one -k, if any")
         fitted = fitted_by([] if include_fitted else names)
 
-        def is_left(pool: Pool) -> bool:
+        def is_left(pool: "Pool") -> bool:
             return (held_out is None or held_out.holds_out(pool.question)) and pool not in fitted
 
         _replay(inputs, is_left, labels, names[0], options, budgets[0], orders or 3, as_json)
@@ -104,13 +98,10 @@ def evaluate(
     with inputs.opened("loading") as (_, progress, problems):
         streams = [(name, progress.over(inputs.pools(problems, files=paths))) for name, paths in sets]
         chosen = dict(zip(asked, methods_named(asked, options), strict=True))
-        models = {method.name: model_of(name, options) for name, method in chosen.items()}
         behind = [] if escalate is None else escalating(chosen, escalate, below, options)
-        models |= {method.name: model_of(escalate or "", options) for method in behind}
         settings = {
             "sets": [{"backbone": name, **inputs.identity(paths)} for name, paths in sets],
             "methods": [method_identity(name) for name in names],
-            "models": models,
             "options": options.identity(),
             "split": split,
             "include_fitted": include_fitted,
@@ -190,17 +181,20 @@ def print_accuracy(compared: "Mapping[int, Sequence[Compared]]", questions: int)
 
 def _replay(
     inputs: Inputs,
-    is_left: Callable[[Pool], bool],
+    is_left: "Callable[[Pool], bool]",
     labels: str,
     method: str,
-    options: MethodOptions,
+    options: "MethodOptions",
     k: int | None,
     orders: int,
     as_json: bool,
 ) -> None:
     """Print what each rule for stopping would have cost and brought on the labelled pools that are left."""
+    from tracerank.cli.labels import labelling_named, note_judge
     from tracerank.evidence.confidence import set_level
     from tracerank.evidence.level import estimate_level
+    from tracerank.methods import load_method
+    from tracerank.pools.correctness import is_judged
     from tracerank.stopping.replay import replay
 
     labelling = labelling_named(labels)

@@ -1,22 +1,20 @@
 """``tracerank inspect``: what a file was taken for, what was dropped and why, and what to be warned of."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 import click
 
 from tracerank.cli import options as opt
 from tracerank.cli.inputs import Inputs
-from tracerank.cli.labels import labelling_named, note_judge
 from tracerank.cli.terminal import harmless, print_json, print_table, print_tables, working
-from tracerank.evaluation.agent_table import agents_note, agents_record, agents_table
-from tracerank.evaluation.labels import Labelling
-from tracerank.evidence.level import Level, LevelTally
-from tracerank.methods import load_method
-from tracerank.pools.pool import Pool
-from tracerank.readers.inspection import Inspection, Occurrences
-from tracerank.votes.agents import AgentTally
-from tracerank.votes.base import decide_stream
-from tracerank.votes.voting import ANSWERED
+
+if TYPE_CHECKING:  # what takes longer to import than --help may take
+    from tracerank.evaluation.labels import Labelling
+    from tracerank.evaluation.tables import Table
+    from tracerank.evidence.level import Level
+    from tracerank.pools.pool import Pool
+    from tracerank.readers.inspection import Inspection, Occurrences
 
 EVIDENCE = "evidence"
 MAX_EXAMPLE = 100
@@ -32,10 +30,16 @@ def inspect(method: str, labels: str, inputs: Inputs, as_json: bool) -> None:
 
     Dropped are the rollouts that --method would never choose. Answers are judged as evaluate judges them.
     """
+    from tracerank.cli.labels import labelling_named, note_judge
+    from tracerank.evaluation.agent_table import agents_note, agents_record, agents_table
+    from tracerank.evidence.level import LevelTally
+    from tracerank.readers.inspection import Inspection
+    from tracerank.votes.agents import AgentTally
+
     labelling, found, agents = labelling_named(labels, is_checked=True), Inspection(), AgentTally()
     tally = LevelTally()
 
-    def counted(pools: Iterable[Pool]) -> Iterator[Pool]:
+    def counted(pools: "Iterable[Pool]") -> "Iterator[Pool]":
         for pool, dropped in _with_drops(pools, method):
             found.add(pool, dropped)
             yield pool
@@ -54,25 +58,30 @@ def inspect(method: str, labels: str, inputs: Inputs, as_json: bool) -> None:
         about["level"] = None if (level := tally.level()) is None else level.record()
         print_json({**found.record(), **about, "warnings": warnings}, indent=2)
     else:
-        _print(found, labelling, warnings, f"never chosen by {method}", agents, tally.level())
+        known = agents_table(agents.figures(), agents_note(agents))
+        _print(found, labelling, warnings, f"never chosen by {method}", known, tally.level())
     if not inputs.quiet:
         note_judge(labelling)
 
 
-def _with_drops(pools: Iterable[Pool], method: str) -> Iterator[tuple[Pool, Mapping[int, str]]]:
+def _with_drops(pools: "Iterable[Pool]", method: str) -> "Iterator[tuple[Pool, Mapping[int, str]]]":
     """Each pool with what the method never chooses; the shipped selector's rule needs no decision."""
+    from tracerank.methods import load_method
+    from tracerank.votes.base import decide_stream
+    from tracerank.votes.voting import ANSWERED
+
     if method == EVIDENCE:
         return ((pool, pool.retained(ANSWERED).dropped) for pool in pools)
     return ((pool, decision.dropped) for pool, decision in decide_stream(load_method(method), pools))
 
 
 def _print(
-    found: Inspection,
-    labelling: Labelling,
+    found: "Inspection",
+    labelling: "Labelling",
     warnings: Sequence[str],
     drops: str,
-    agents: AgentTally,
-    level: Level | None,
+    agents: "Table | None",
+    level: "Level | None",
 ) -> None:
     formats = ", ".join(f"{name} ({count:,} records)" for name, count in found.formats.most_common())
     click.echo(f"format: {harmless(formats)}")
@@ -81,15 +90,15 @@ def _print(
     click.echo(f" {harmless(labelling.sentence)}\n")
     if level is not None:
         click.echo(f" {level.sentence}\n")
-    if (table := agents_table(agents.figures(), agents_note(agents))) is not None:
-        print_tables([table])
+    if agents is not None:
+        print_tables([agents])
     _print_occurrences(drops, "rollouts", found.dropped)
     _print_occurrences("problems", "times", found.problems)
     for warning in warnings:
         click.echo(f"warning: {harmless(warning)}")
 
 
-def _rows(found: Inspection, labelling: Labelling) -> list[tuple[str, int, str]]:
+def _rows(found: "Inspection", labelling: "Labelling") -> list[tuple[str, int, str]]:
     sizes = sorted(found.sizes)
     spread = f"{sizes[0]}" if sizes[0] == sizes[-1] else f"{sizes[0]} to {sizes[-1]}"
     settings = ", ".join(f"{count:,} {name}" for name, count in found.settings.most_common())
@@ -110,7 +119,7 @@ def _rows(found: Inspection, labelling: Labelling) -> list[tuple[str, int, str]]
     ]
 
 
-def _print_occurrences(title: str, unit: str, counts: Mapping[str, Occurrences]) -> None:
+def _print_occurrences(title: str, unit: str, counts: "Mapping[str, Occurrences]") -> None:
     if not counts:
         return
     commonest = sorted(counts.items(), key=lambda item: -item[1].count)

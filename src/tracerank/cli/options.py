@@ -144,11 +144,9 @@ def _inputs(
     reader: str, fields: str | None, tools: str | None, answer_field: str | None, asked: Path | None, **given: Any
 ) -> Inputs:
     if any(one is not None for one in (fields, tools, answer_field, asked)):
-        from tracerank.readers.sources.field_map import with_map, with_questions, with_told
+        from tracerank.readers.sources.field_map import spelled_with
 
-        reader = reader if fields is None else with_map(reader, fields)
-        reader = with_told(reader, tools, answer_field)
-        reader = reader if asked is None else with_questions(reader, asked)
+        reader = spelled_with(reader, fields, tools, answer_field, asked)
     return Inputs(reader=reader, **given)
 
 

@@ -15,7 +15,6 @@ from tracerank.cli.terminal import note, print_json, print_tables, working
 )
 @opt.option("-k K", "K of the tables that show one; the largest by default.", opt.COUNT)
 @opt.option("--against METHOD", "What the others are compared with.", default="majority")
-@opt.seed_option("Seed of the bootstrap.")
 @opt.quiet_option
 @opt.json_option
 def report(
@@ -23,7 +22,6 @@ def report(
     output: Path | None,
     k: int | None,
     against: str,
-    seed: int,
     quiet: bool,
     as_json: bool,
 ) -> None:
@@ -35,7 +33,7 @@ def report(
     from tracerank.evaluation.report import make_report
 
     with working("folding", quiet=quiet):
-        made = make_report(folders, k, against, seed=seed)
+        made = make_report(folders, k, against)
         if output is not None:
             made.write(output)
     if as_json:

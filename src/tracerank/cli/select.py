@@ -1,32 +1,24 @@
 """``tracerank select``: one decision per question, as JSON Lines, JSON, CSV or Parquet."""
 
 import sys
-from collections import Counter
 from contextlib import ExitStack
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import BinaryIO
+from typing import TYPE_CHECKING
 
 import click
 
 from tracerank.cli import options as opt
 from tracerank.cli.inputs import SOME_FAILED, Inputs, check_output
-from tracerank.cli.record_files import check_format, finish_decisions
 from tracerank.cli.terminal import Rows, json_text, note, print_json, working
 from tracerank.errors import UsageError
-from tracerank.evaluation.tally import Tally
-from tracerank.evidence.level import read_ahead
-from tracerank.methods import EQUALITIES, EVIDENCE, MethodOptions, is_fitted
-from tracerank.pools.pool import Pool, drop_reasons
-from tracerank.reports.comparison import Comparison, compare_reports
-from tracerank.reports.deciding import is_of_reports
-from tracerank.reports.digest import digest
-from tracerank.runs.atomic import whole_file
-from tracerank.runs.resumable import ResumableLines
-from tracerank.selecting import Selection, kept_decisions
-from tracerank.votes.agents import AgentTally, Reliabilities
-from tracerank.votes.base import NO_ANSWER, Decision, decision_line
 from tracerank.votes.missing import UNSURE
+
+if TYPE_CHECKING:  # what takes longer to import than --help may take
+    from tracerank.methods import MethodOptions
+    from tracerank.pools.pool import Pool
+    from tracerank.votes.agents import Reliabilities
+    from tracerank.votes.base import Decision
 
 LOCAL = "local"
 HEADS = ("question", "answer", "agreement", "confidence", "note")
@@ -68,7 +60,7 @@ def select(
     gaps: bool,
     claims: Path | None,
     weigh_agents: bool,
-    options: MethodOptions,
+    options: "MethodOptions",
     inputs: Inputs,
     workers: int | None,
     engine: str,
@@ -80,6 +72,14 @@ def select(
     (sample_id) that gave it, its confidence, the scores, and what docs/reference/formats.md lists. Exits with 3 if the
     method or its server failed on some questions.
     """
+    from tracerank.cli.record_files import check_format, finish_decisions
+    from tracerank.evidence.level import read_ahead
+    from tracerank.methods import EQUALITIES, EVIDENCE, is_fitted
+    from tracerank.runs.atomic import whole_file
+    from tracerank.runs.resumable import ResumableLines
+    from tracerank.selecting import Digests, Selection, Summary, kept_decisions
+    from tracerank.votes.base import decision_line
+
     if below is not None and escalate is None and not gaps:
         raise UsageError(opt.BELOW_ALONE)
     if options.equality != EQUALITIES[0] and escalate is None and is_fitted(method):
@@ -110,7 +110,7 @@ def select(
         loaded, lines = selection.load(), None
         if (workers or 1) > 1:
             selection.refuse_workers()
-        summary = Summary(Tally(loaded.name))
+        summary = Summary.of(loaded)
         digests = None if claims is None else Digests(stack.enter_context(whole_file(claims)))
         if output is not None:
             run = {**inputs.identity(), **selection.identity()}
@@ -147,7 +147,7 @@ def select(
         sys.exit(SOME_FAILED)
 
 
-def _row(pool: Pool, decision: Decision) -> tuple[str, ...]:
+def _row(pool: "Pool", decision: "Decision") -> tuple[str, ...]:
     """What a terminal shows of a decision."""
     return (
         pool.question.text,
@@ -158,8 +158,11 @@ def _row(pool: Pool, decision: Decision) -> tuple[str, ...]:
     )
 
 
-def _agents(inputs: Inputs) -> Reliabilities | None:
+def _agents(inputs: Inputs) -> "Reliabilities | None":
     """How reliable each agent is, estimated from all pools; None: they cannot tell, which is noted."""
+    from tracerank.methods import EVIDENCE
+    from tracerank.votes.agents import AgentTally
+
     tally = AgentTally()
     with working("comparing agents", quiet=inputs.quiet) as progress:
         for pool in progress.over(inputs.pools(lambda problem: None)):
@@ -174,65 +177,12 @@ def _agents(inputs: Inputs) -> Reliabilities | None:
     return found
 
 
-@dataclass(slots=True)
-class Summary:
-    """What was decided, for the last line of the command."""
-
-    tally: Tally
-    rollouts: int = 0
-    empty: int = 0
-    """Questions without a candidate."""
-    bare: int = 0
-    """Questions of which no rollout shows evidence."""
-    long: int = 0
-    """Questions whose answers were compared as reports."""
-    dropped: Counter[str] = field(default_factory=Counter)
-
-    def add(self, pool: Pool, decision: Decision) -> None:
-        """Count one question."""
-        self.tally.add(decision)
-        self.rollouts += len(pool)
-        self.empty += decision.answer is None and NO_ANSWER not in decision.counts
-        self.long += is_of_reports(decision)
-        self.bare += not any(rollout.has_evidence for rollout in pool.rollouts)
-        self.dropped.update(drop_reasons(pool, decision.dropped))
-
-    def __str__(self) -> str:
-        reasons = ", ".join(f"{count:,} {reason}" for reason, count in self.dropped.most_common())
-        dropped = f"{self.dropped.total():,} of {self.rollouts:,} rollouts dropped{f' ({reasons})' if reasons else ''}"
-        bare = f"; {self.bare:,} questions without evidence: decided by votes" if self.bare else ""
-        long = f"; {self.long:,} with long answers, compared as reports and without a confidence" if self.long else ""
-        return f"{self.tally.decided:,} questions, {self.empty:,} of them without a candidate; {dropped}{bare}{long}"
-
-
-@dataclass(slots=True)
-class Digests:
-    """The file of ``--claims``: a digest of each question with long answers."""
-
-    file: BinaryIO
-    count: int = 0
-
-    def add(self, decision: Decision) -> None:
-        """A decision that was made now."""
-        if isinstance(decision.claims, Comparison):
-            self._write(decision.claims)
-
-    def add_kept(self, pool: Pool, decision: Decision) -> None:
-        """A decision of an interrupted run, whose claims are not at hand."""
-        if is_of_reports(decision):
-            self._write(compare_reports(pool.question.text, pool))
-
-    def _write(self, compared: Comparison) -> None:
-        self.file.write(("\n\n" * (self.count > 0) + digest(compared)).encode("utf-8", "backslashreplace"))
-        self.count += 1
-
-
 def _select_on_engine(
     engine: str,
     inputs: Inputs,
     output: Path | None,
     method: str,
-    options: MethodOptions,
+    options: "MethodOptions",
     workers: int | None,
     force: bool,
 ) -> None:

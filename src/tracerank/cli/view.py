@@ -2,15 +2,16 @@
 
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from tracerank.cli import options as opt
 from tracerank.cli.inputs import SOME_FAILED, Inputs, check_output
 from tracerank.cli.terminal import note
-from tracerank.evidence.confidence import set_level
-from tracerank.evidence.level import read_ahead
-from tracerank.methods import MethodOptions, fitted_by, load_method
+
+if TYPE_CHECKING:  # it takes longer to import than --help may take
+    from tracerank.methods import MethodOptions
 
 NAMED_FILES = 3
 """Files that the head of the page names; of others there is a mark."""
@@ -22,11 +23,14 @@ NAMED_FILES = 3
 @opt.method_options()
 @opt.inputs_options()
 @opt.force_option
-def view(output: Path, method: str, options: MethodOptions, inputs: Inputs, force: bool) -> None:
+def view(output: Path, method: str, options: "MethodOptions", inputs: Inputs, force: bool) -> None:
     """Write one page that shows rollouts side by side and why the winner was chosen.
 
     The page holds everything, loads nothing from the network and opens from disk.
     """
+    from tracerank.evidence.confidence import set_level
+    from tracerank.evidence.level import read_ahead
+    from tracerank.methods import fitted_by, load_method
     from tracerank.viewer.page import write_page
 
     check_output(output, inputs.files, force)

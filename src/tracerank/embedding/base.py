@@ -1,17 +1,14 @@
-"""The seam between text and vectors: what an embedder is, which encoder made some vectors, and two without a model.
+"""The seam between text and vectors: what an embedder is, which encoder made some vectors, and one without a model.
 
 A name is not enough to know an encoder by: the same model gives other vectors on another server. So an identity also
 keeps the vectors of a few reference texts, and those decide. Holds no learned model, no network and no cache.
 """
 
-import hashlib
 import re
-import struct
 import textwrap
 import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any, Protocol
 
 import numpy as np
@@ -130,36 +127,6 @@ def _features(text: str) -> list[int]:
     singles = [crc32(word) for word in words]
     # crc32(b, crc32(a)) = crc32(a + b), so a pair continues from its first word's value.
     return singles + [crc32(b" " + second, first) for first, second in zip(singles, words[1:], strict=False)]
-
-
-class Sha256Embedder:
-    """4,096 numbers read off SHA-256 digests: distinct but meaningless vectors, used to repeat reference outputs."""
-
-    name = "sha256-4096"
-    width = 4096
-
-    def embed(self, texts: list[str]) -> Vectors:
-        if not texts:
-            return np.zeros((0, self.width), dtype=np.float32)
-        return np.stack([_sha256_vector(text) for text in texts])
-
-
-_DIGESTS = tuple(struct.pack("<I", i) for i in range(512))  # 512 digests of 8 uint32 make 4,096 numbers
-
-
-@lru_cache(maxsize=2048)  # 16 KiB a vector
-def _sha256_vector(text: str) -> Vectors:
-    """SHA256(text ‖ uint32_le(i)) for i = 0..511 as little-endian uint32 u; u / 2^31 - 1, L2-normalised in float64."""
-    start = hashlib.sha256(text.encode("utf-8", "surrogatepass"))
-    digests = []
-    for suffix in _DIGESTS:
-        digest = start.copy()
-        digest.update(suffix)
-        digests.append(digest.digest())
-    values = np.frombuffer(b"".join(digests), dtype="<u4") / 2.0**31 - 1.0
-    vector: Vectors = (values / np.linalg.norm(values)).astype(np.float32)
-    vector.flags.writeable = False  # it is shared by every caller
-    return vector
 
 
 REFERENCE_TEXTS = (

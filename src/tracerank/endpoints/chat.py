@@ -21,6 +21,17 @@ class ToolCall:
     arguments: str
     """JSON as the model wrote it, perhaps malformed."""
 
+    @property
+    def values(self) -> dict[str, Any] | None:
+        """The arguments, decoded once more if they were encoded twice; None: no JSON object."""
+        value: Any = self.arguments or "{}"
+        try:
+            for _ in range(2):
+                value = json.loads(value) if isinstance(value, str) else value
+        except (ValueError, RecursionError):
+            return None
+        return value if isinstance(value, dict) else None
+
 
 @dataclass(frozen=True, slots=True)
 class ChatMessage:

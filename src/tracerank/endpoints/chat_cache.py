@@ -9,18 +9,10 @@ import json
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
 
-from tracerank.endpoints.chat import (
-    ChatMessage,
-    ChatModel,
-    ChatReply,
-    ChatTool,
-    Sampling,
-    TokenLogprob,
-    ToolCall,
-    message_to_record,
-)
+import msgspec
+
+from tracerank.endpoints.chat import ChatMessage, ChatModel, ChatReply, ChatTool, Sampling, message_to_record
 from tracerank.errors import ChatError
 from tracerank.runs.sqlite_file import SqliteFile
 
@@ -61,8 +53,8 @@ class CachedChat:
         with self._file.open() as file:
             row = file.execute("SELECT reply FROM replies WHERE key = ?", (key,)).fetchone()
         try:
-            return None if row is None else _reply(json.loads(row[0]))
-        except (ValueError, KeyError, TypeError):
+            return None if row is None else msgspec.convert(json.loads(row[0]), ChatReply)
+        except ValueError:  # msgspec's, too
             return None  # of another version: asked again and replaced
 
 
@@ -71,13 +63,3 @@ def request_key(model: str, messages: Sequence[ChatMessage], sampling: Sampling,
     offered = [list(asdict(tool).values()) for tool in tools]
     request = [model, [message_to_record(message) for message in messages], asdict(sampling), offered]
     return hashlib.sha256(json.dumps(request, sort_keys=True).encode()).hexdigest()
-
-
-def _reply(value: dict[str, Any]) -> ChatReply:
-    calls = tuple(ToolCall(**call) for call in value["tool_calls"])
-    logprobs = None if value["logprobs"] is None else tuple(map(_token, value["logprobs"]))
-    return ChatReply(**value | {"tool_calls": calls, "logprobs": logprobs})
-
-
-def _token(value: dict[str, Any]) -> TokenLogprob:
-    return TokenLogprob(value["token"], value["logprob"], tuple(map(_token, value["likely"])))

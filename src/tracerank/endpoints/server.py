@@ -15,8 +15,6 @@ KEY_VARIABLE = "TRACERANK_API_KEY"
 OPENAI_VARIABLE, OPENAI_DOMAIN = "OPENAI_API_KEY", "openai.com"
 """OpenAI's key is sent to OpenAI only: any other server could keep it."""
 MILLION = 1_000_000
-ADDRESS = "URL#MODEL"
-"""How a user writes a server and its model, for help and error messages."""
 DEFAULT_MODEL = "default"
 """What is sent where no model is named: servers of one model take any name."""
 

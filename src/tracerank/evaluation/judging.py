@@ -19,7 +19,6 @@ from tracerank.answers.meaning.rightness import MOST_REFERENCES, is_right
 from tracerank.cache_folders import default_reply_folder
 from tracerank.chat.asking import (
     CountedChat,
-    Room,
     all_of,
     cut_words,
     in_order,
@@ -47,15 +46,14 @@ _WORDS = r"NOT[ _]ATTEMPTED|NOT CORRECT|INCORRECT|CORRECT"
 _VERDICT = re.compile(rf"""\b({_WORDS})\b|^[\s*_"'(]{{0,8}}((?i:{_WORDS}))(?=[\s*_"')]{{0,8}}(?:[,;:!.\n]|\Z))""", re.M)
 
 
-ROOM = Room(VERDICT_TOKENS, prompt_words=1_500)
-"""Of the judge; the words are those of an answer, about 2,000 tokens."""
+PROMPT_WORDS = 1_500
+"""Of an answer, about 2,000 tokens."""
 
 
 class AnswerJudge:
     """Judges answers, and counts its verdicts and how often the rule by meaning agrees."""
 
-    def __init__(self, chat: ChatModel, room: Room = ROOM, *, concurrency: int = 4) -> None:
-        self.room = room
+    def __init__(self, chat: ChatModel, *, concurrency: int = 4) -> None:
         self.concurrency = concurrency
         self.judged: Counter[Verdict] = Counter()
         self.failed: list[str] = []
@@ -99,14 +97,14 @@ class AnswerJudge:
         prompt = self._prompt.format(
             question=quoted(question),
             references=quoted(list(dict.fromkeys(references))[:MOST_REFERENCES]),
-            answer=quoted(cut_words(answer, self.room.prompt_words)),
+            answer=quoted(cut_words(answer, PROMPT_WORDS)),
         )
 
         def read(reply: ChatReply) -> Verdict | None:
             return verdict_by_rule(reply, question, references)
 
         wanted = f"the short answer and one of {', '.join(Verdict)}"
-        return strict_reply(self._chat, prompt, Sampling(self.room.max_tokens, seed=0), read, wanted)
+        return strict_reply(self._chat, prompt, Sampling(VERDICT_TOKENS, seed=0), read, wanted)
 
     def record(self) -> dict[str, Any]:
         """Counts, as JSON has them; agreement is over the answers that the judge was asked about."""
@@ -145,14 +143,11 @@ def verdict_in(reply: ChatReply) -> Verdict | None:
     return Verdict.INCORRECT if word == "NOT_CORRECT" else Verdict(word)
 
 
-def judge_at(
-    address: str, context: int | None = None, tokens: int | None = None, time: str | None = None
-) -> AnswerJudge:
-    """The judge behind ``URL#MODEL``, with cached replies; the rest as ``--chat-context`` and its likes have it."""
+def judge_at(address: str) -> AnswerJudge:
+    """The judge behind ``URL#MODEL``, with cached replies."""
     from tracerank.endpoints.chat_cache import CachedChat
     from tracerank.endpoints.chat_http import HttpChat, chat_config
 
     if not address.strip():
         raise UsageError("a judge needs a chat server and its model's name: --labels judge:URL#MODEL")
-    chat = CachedChat(HttpChat(chat_config(address, time)), default_reply_folder())
-    return AnswerJudge(chat, ROOM.within(context, tokens))
+    return AnswerJudge(CachedChat(HttpChat(chat_config(address)), default_reply_folder()))

@@ -14,6 +14,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
+import msgspec
+
 from tracerank.errors import UsageError
 from tracerank.pools.correctness import correctness, is_judged
 from tracerank.pools.pool import Pool
@@ -170,10 +172,8 @@ def read_evaluation(folder: Path) -> Evaluation:
     if not (folder / QUESTIONS).exists():
         raise UsageError(f"{folder}: the evaluation was interrupted; run the same `tracerank evaluate` again")
     with _naming_damage():
-        facts = tuple(
-            QuestionFacts(**{**line, "correct": tuple(line["correct"])}) for line in read_lines(folder / QUESTIONS)
-        )
-        agents = tuple(AgentFigures(**line) for line in _lines(folder / AGENTS))
+        facts = msgspec.convert(list(read_lines(folder / QUESTIONS)), tuple[QuestionFacts, ...])
+        agents = msgspec.convert(list(_lines(folder / AGENTS)), tuple[AgentFigures, ...])
     return Evaluation(folder, config, facts, _json_object(folder / LABELS), agents)
 
 
@@ -270,15 +270,14 @@ class RecordFolder:
 
 def _record(line: Mapping[str, Any]) -> Record:
     with _naming_damage():
-        escalated = line["escalated"]
-        return Record(**{**line, "escalated": escalated and EscalatedRecord(**escalated)})
+        return msgspec.convert(line, Record)
 
 
 @contextmanager
 def _naming_damage() -> Iterator[None]:
     try:
         yield
-    except (TypeError, KeyError, ValueError) as error:
+    except ValueError as error:  # msgspec's, too
         raise UsageError(f"a line of the evaluation is damaged ({error}); evaluate again with --force") from None
 
 

@@ -56,12 +56,10 @@ class Report:
             file.write(self.page().encode("utf-8", "xmlcharrefreplace"))
 
 
-def make_report(
-    folders: Sequence[str | Path], k: int | None = None, against: str = MAJORITY, *, seed: int = 0
-) -> Report:
+def make_report(folders: Sequence[str | Path], k: int | None = None, against: str = MAJORITY) -> Report:
     """Fold the records of evaluations; what is asked for must be among them.
 
-    The tables are of K or the largest one, and compare with the method ``against``; ``seed`` is that of the bootstrap.
+    The tables are of K or the largest one, and compare with the method ``against``.
     """
     paths = [Path(folder) for folder in folders]
     evaluations, where = [read_evaluation(path) for path in paths], ", ".join(map(str, paths))
@@ -74,7 +72,7 @@ def make_report(
         raise error if warning is None else UsageError(f"{error}; {warning}") from None
     _check(scores, k, against, where)
     fitted = fitted_sentence(sum(facts.is_fitted for facts in scores.questions), len(scores.questions), True)
-    figures = Figures.of(scores, k, against, seed=seed)
+    figures = Figures.of(scores, k, against)
     main, *others = report_tables(figures)
     labelled = f"Labels: {'; '.join(dict.fromkeys(words))}."
     main = replace(main, notes=(*main.notes, labelled, *filter(None, (fitted,))))

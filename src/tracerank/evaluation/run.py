@@ -16,7 +16,6 @@ from tracerank.evaluation.records import Record, RecordFolder, read_records
 from tracerank.evaluation.report_tables import Compared, Figures
 from tracerank.evaluation.scores import Row, ScoreFold
 from tracerank.evaluation.tables import POINTS, shown
-from tracerank.evaluation.tally import Tally
 from tracerank.evidence.confidence import set_level
 from tracerank.evidence.level import read_ahead
 from tracerank.pools.correctness import is_judged
@@ -24,6 +23,7 @@ from tracerank.pools.pool import Pool
 from tracerank.pools.subsets import Split
 from tracerank.votes.agents import AgentTally
 from tracerank.votes.base import Method, OnFailure
+from tracerank.votes.tally import Tally
 
 
 def fitted_sentence(fitted: int, questions: int, are_judged: bool) -> str | None:
@@ -195,7 +195,7 @@ def run_evaluation(
             yield pool
 
     def add(record: Record) -> None:
-        summary.tallies.setdefault(record.method, Tally(record.method)).add(record)
+        summary.tallies.setdefault(record.method, Tally(record.method)).add(record, record.correct)
         scores.add(record)
 
     with nullcontext() if folder is None else RecordFolder(folder, whole, force) as target:

@@ -179,19 +179,15 @@ def _run_names(evaluations: Sequence[Evaluation]) -> list[dict[str, str]]:
     if len(set(folders)) < len(folders):
         folders = [str(evaluation.folder) for evaluation in evaluations]
     for method, several in runs.items():
-        models = [(evaluation.config.get("models") or {}).get(method, ...) for evaluation in evaluations]
-        pairs = combinations(several, 2)
-        if any(_differ(models[i], models[j], held, chosen) for (i, held), (j, chosen) in pairs):
+        if any(_differ(held, chosen) for (_, held), (_, chosen) in combinations(several, 2)):
             for number, _ in several:
                 names[number][method] = f"{method} ({folders[number]})"
     return names
 
 
-def _differ(model: object, other: object, held: Choices, chosen: Choices) -> bool:
-    """Whether two are different runs: on the same questions, by another model (``...``: unknown) or choice."""
-    both = held.keys() & chosen.keys()
-    has_other_model = ... not in (model, other) and model != other
-    return bool(both) and (has_other_model or any(held[key] != chosen[key] for key in both))
+def _differ(held: Choices, chosen: Choices) -> bool:
+    """Whether two are different runs: on the same questions another choice."""
+    return any(held[key] != chosen[key] for key in held.keys() & chosen.keys())
 
 
 def mean(values: Sequence[float | None] | Floats | npt.NDArray[np.bool_]) -> float | None:

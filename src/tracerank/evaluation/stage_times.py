@@ -14,6 +14,8 @@ from tracerank.votes.folders import existing_folder, folder_of, selector_kind
 
 READ, ENCODE, DECIDE = "read and parse", "encode texts", "build graphs and score"
 TRACE = "trace"
+PASSES = 3
+"""Over the questions; the median counts."""
 
 
 class TimedEmbedder:
@@ -51,7 +53,6 @@ def measure_selector(
     folder: str | Path,
     read: Callable[[], Iterable[Pool]],
     questions: int = 100,
-    passes: int = 3,
     *,
     encoder: str | None = None,
 ) -> SelectorCost:
@@ -69,7 +70,7 @@ def measure_selector(
     selector = load_selector(folder, embedder or encoder)
     loading = time.perf_counter() - began
     found: list[dict[str, float]] = []
-    for _ in range(passes + 1):
+    for _ in range(PASSES + 1):
         began, count, pools = time.perf_counter(), 0, []
         for count, pool in enumerate(read(), start=1):
             pools += [pool] if count <= questions else []

@@ -16,11 +16,11 @@ from tracerank.fitting.fit import clear_folder, labelled_pools
 from tracerank.fitting.folder import REPORT
 from tracerank.pools.pool import Pool
 from tracerank.runs.atomic import write_json
-from tracerank.votes.agent_vote import FORM, AgentVote
 from tracerank.votes.agents import AgentFigures, AgentTally, Reliabilities
 from tracerank.votes.answer_groups import MeaningGroups
+from tracerank.votes.fitted_vote import FittedVote
 from tracerank.votes.folders import remember_fitted
-from tracerank.votes.voting import Ballot
+from tracerank.votes.voting import Ballot, MajorityVote
 
 MIN_QUESTIONS = 20
 PARTS = 10
@@ -86,7 +86,7 @@ def fit_by_agent(
     found = tally.labelled()
     vote, gain = _held_out(ballots, tally)
     remember_fitted(folder, (pool.question.text for pool in learned))
-    AgentVote(found).save(folder)
+    FittedVote.of_agents(found).save(folder)
     made = AgentFit(tuple(figures), found, len(learned), vote, gain, labelling.sentence.rstrip("."))
     write_json(folder / REPORT, made.record())  # last: its presence means that the folder is complete
     return made
@@ -94,14 +94,15 @@ def fit_by_agent(
 
 def _held_out(ballots: Sequence[Ballot], tally: AgentTally) -> tuple[float, tuple[float, float, float]]:
     """How often the plain vote is right, and what weighing adds where the question's own labels are not used."""
+    plain_vote = FittedVote(MajorityVote(MeaningGroups(), "commonest"))
     plain, weighed = np.zeros(len(ballots)), np.zeros(len(ballots))
     for part in range(PARTS):
         own = range(part, len(ballots), PARTS)
-        vote = AgentVote(tally.labelled(left_out=own))
+        vote = FittedVote.of_agents(tally.labelled(left_out=own))
         for index in own:
             ballot = ballots[index]
-            plain[index] = correct(ballot.pool, ballot.decision([1.0] * len(ballot.groups), FORM))
-            weighed[index] = correct(ballot.pool, vote.weighed(ballot))
+            plain[index] = correct(ballot.pool, plain_vote.counted(ballot))
+            weighed[index] = correct(ballot.pool, vote.counted(ballot))
     difference = weighed - plain
     bounds = intervals(difference[:, None])
     return float(plain.mean()), (float(difference.mean()), float(bounds.low[0]), float(bounds.high[0]))

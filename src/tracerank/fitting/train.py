@@ -9,21 +9,23 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import chain, islice
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from tracerank.embedding.base import Embedder
+from tracerank.embedding.base import Embedder, EncoderIdentity
 from tracerank.errors import UsageError
 from tracerank.evaluation.labels import PAPER as PAPER_LABELS
 from tracerank.evaluation.labels import Labelling
 from tracerank.pools.pool import Pool
 from tracerank.pools.types import BROWSING, WEBQA
+from tracerank.trace.checkpoint import Checkpoint, load_checkpoint
 from tracerank.trace.data import prepare_examples
-from tracerank.trace.recipe import SETTINGS, NetConfig
+from tracerank.trace.recipe import SETTINGS, GraphRecipe, NetConfig
 from tracerank.trace.train import OnEpoch, OnStep, device_named, train
-from tracerank.votes.folders import FITTED_ON, remember_fitted
+from tracerank.votes.folders import FITTED_ON, TRACE, fitted_on, folder_of, remember_fitted
 
 PRESETS: Mapping[str, tuple[Mapping[str, Any], Mapping[str, Any]]] = MappingProxyType(
     {
@@ -43,6 +45,9 @@ SAMPLED_POOLS = 64
 ENOUGH_POOLS: Mapping[str, int] = MappingProxyType({WEBQA: 10_000, BROWSING: 2_655})
 """Mixed pools below which the paper's network tends to lose to the vote: measured for WebQA (studies/LOG.md); for
 browsing, where it was not, what the paper had."""
+START_POOLS = 5_000
+"""Mixed pools below which training starts from the network that ships: on other pools than those it learned from, and
+on real agents, that was better than random weights (docs/paper.md)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +77,13 @@ class PreparedTraining:
             f"{summary['questions']['validation']:,} held-out mixed pools, the vote "
             f"{100 * summary['validation_vote']:.1f}%{stopped}"
         )
+
+
+def shipped_start(config: NetConfig, recipe: GraphRecipe, encoder: EncoderIdentity) -> Checkpoint | None:
+    """The network that ships, if it is of the same sizes, of the same setting, and for the same vectors."""
+    shipped = load_checkpoint(folder_of(TRACE))
+    own = (shipped.net.config, shipped.net.recipe, shipped.encoder.fingerprint)
+    return shipped if own == (config, recipe, encoder.fingerprint) else None
 
 
 def guess_setting(pools: Iterable[Pool]) -> tuple[str, Iterator[Pool]]:
@@ -129,18 +141,21 @@ def prepare_training(
         with suppress(OSError):  # not empty
             folder.parent.rmdir()
             folder.parents[1].rmdir()
+    start = shipped_start(config, paper.recipe, examples.encoder) if 0 < mixed < START_POOLS else None
+    if start is not None:
+        remember_fitted(output, (), fitted_on(output) | fitted_on(TRACE))
     few = (
         f"{mixed:,} pools with right and wrong answers are few: the paper's network tends to lose to the vote with "
         f"fewer than {enough:,}; `tracerank fit` works with some hundred"
     )
 
     def run(on_step: OnStep, on_epoch: OnEpoch) -> Mapping[str, Any]:
-        learned = (examples, config, paper.recipe, plan, output)
-        shown = train(*learned, device=where, on_step=on_step, on_epoch=on_epoch, stops_below_vote=True)
-        return shown.training
+        train_from = partial(train, examples, config, paper.recipe, plan, output, start=start, stops_below_vote=True)
+        return train_from(device=where, on_step=on_step, on_epoch=on_epoch).training
 
+    counts = ", ".join(f"{count:,} {what}" for what, count in examples.manifest["counts"].items())
     return PreparedTraining(
-        about=", ".join(f"{count:,} {what}" for what, count in examples.manifest["counts"].items()),
+        about=counts if start is None else f"{counts}; training starts from the network that ships",
         labelling=examples.manifest["notes"].get("labels"),
         caution=None if mixed >= enough else few,
         steps=plan.epochs * -(-mixed // plan.batch_pools),

@@ -129,11 +129,7 @@ def tasks_left(questions: Iterable[Question], k: int, done: Collection[tuple[str
 
 
 def sample(agent: Agent, tasks: Iterable[Task], seed: int = 0) -> Iterator[Sampled]:
-    """The rollouts as they are made, several at once if the agent waits for a server."""
-    if agent.concurrency is None:
-        for task in tasks:
-            yield from _made(agent.policy, task, seed)
-        return
+    """The rollouts as they are made, several at once."""
     single = (Task(task.question, (number,)) for task in tasks for number in task.samples)
     finished: SimpleQueue[list[Sampled] | BaseException] = SimpleQueue()
 

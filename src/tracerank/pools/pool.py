@@ -12,8 +12,6 @@ UNREADABLE = "unreadable"
 """One name for all rollouts with a parsing problem, whose reasons are as many as there are ways to damage a file."""
 PAPER_K = 16
 """Rollouts of a question in the paper (Sec. 4.1)."""
-PAPER_BUDGETS = (2, 4, 8, PAPER_K)
-"""Smaller pools that are measured beside it (App. C)."""
 
 
 @dataclass(frozen=True, slots=True)

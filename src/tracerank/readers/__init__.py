@@ -20,14 +20,7 @@ from tracerank.readers.base import Parsed, PathLike, Problem, Reader, Record, Re
 from tracerank.readers.detect import AUTO, CANONICAL, READERS, assign_readers, reader_named, taken_apart
 from tracerank.readers.grouping import WINDOW_BYTES, Placed, Report, group, parse_record
 from tracerank.readers.sources.canonical_lines import CanonicalLines
-from tracerank.readers.sources.field_map import (
-    ASKED,
-    BETWEEN,
-    FieldMap,
-    name_and_map,
-    name_and_questions,
-    name_and_told,
-)
+from tracerank.readers.sources.field_map import FieldMap, spelled
 from tracerank.readers.sources.joining import Joiner, Joining, ScatteredRollout
 from tracerank.readers.sources.json_lines import ReadLine, iter_values, read_one
 from tracerank.readers.sources.open import NOT_A_FILE, find_files
@@ -89,9 +82,7 @@ def read_pools(
     ``tools`` says what tools of your own do, and which argument is the query: ``{"lookup": "search:for_what"}``.
     ``answer_field`` is the field that is the answer, of answers that are objects.
     """
-    return list(
-        iter_pools(given, reader, on_problem, window_bytes=None, fields=fields, questions=questions, tools=tools)
-    )
+    return list(iter_pools(given, reader, on_problem, None, None, fields, questions, tools, answer_field))
 
 
 def iter_pools(
@@ -164,25 +155,22 @@ def _source(
     tools: Mapping[str, str] | None = None,
     answer_field: str = "",
 ) -> "_Source":
-    mapped = FieldMap(fields or {})
-    if isinstance(reader, str) and ASKED in reader:
-        reader, questions = name_and_questions(reader)
-    if isinstance(reader, str) and BETWEEN in reader:
-        reader, spelled = name_and_map(reader)
-        mapped = FieldMap({**spelled.paths, **mapped.paths})
-    names = TOOL_NAMES
+    mapped, names = FieldMap(fields or {}), TOOL_NAMES
     if isinstance(reader, str):
-        reader, spelled_tools, spelled_field = name_and_told(reader)
-        names, answer_field = names.told(spelled_tools), answer_field or spelled_field
+        told = spelled(reader)
+        reader, names = told.name, names.told(told.tools)
+        mapped = FieldMap({**told.fields.paths, **mapped.paths})
+        answer_field, questions = answer_field or told.answer_field, told.questions or questions
     if tools:
         names = names.told(",".join(f"{name}={does}" for name, does in tools.items()))
     chosen = (None if reader == AUTO else reader_named(reader)) if isinstance(reader, str) else reader
     joiner = chosen or _JOINER
     # Asking whether it is a ``Joiner`` would cost a request more than reading it.
     joiners = (cast(Joiner, joiner),) if hasattr(joiner, "pieces") and hasattr(joiner, "join") else ()
-    report, told = on_problem or _warn, on_record or (lambda _: None)
+    report = on_problem or _warn
     table = None if questions is None else _table(questions, report)
-    return _Source(chosen, Joining(joiners, window_bytes), report, told, mapped, table, names, answer_field)
+    joining, heard = Joining(joiners, window_bytes), on_record or (lambda _: None)
+    return _Source(chosen, joining, report, heard, mapped, table, names, answer_field)
 
 
 def _table(questions: Questions, report: Report) -> "QuestionTable":
@@ -304,7 +292,7 @@ class _Source:
         assigned = assign_readers(records) if reader is None else ((reader, r) for r in taken_apart(records, reader))
         for chosen, item in assigned:
             with using(self.names), answering_with(self.answer_field):
-                placed = parse_record(chosen, item, self.report, is_named=reader is not None)
+                placed = parse_record(chosen, item, self.report)
             self.on_record((placed.reading if placed is not None else "") or chosen.name)
             if placed is None:
                 continue

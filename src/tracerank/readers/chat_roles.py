@@ -1,25 +1,16 @@
-"""Chat messages to a dialogue, with the roles that speakers really have: who logs a chat may log himself as the agent.
+"""The roles that speakers of a chat really have: whoever logs it may log himself as the agent, and others as users."""
 
-The messages are read by the walk, wherever they were found: in records, in other formats spelled as chats, in spans.
-"""
-
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from tracerank.readers.assemble import Dialogue, dialogue_of
 from tracerank.readers.hosted import cited_in
 from tracerank.readers.shapes import call_of
 from tracerank.readers.values import cleaned, said_of
 from tracerank.readers.vocabulary import plain_fields
-from tracerank.readers.walk import events_of
 
 _ALL_DONE = "TERMINATE"
 """With which an agent says that it has answered."""
-
-
-def read_chat(messages: Sequence[object]) -> Dialogue:
-    """Calls with their returns, the first user text and the final text of chat messages."""
-    return dialogue_of(events_of(list(as_the_agent_saw(messages))))
+_SPEAKERS = ("user", "assistant")
 
 
 def makes_calls(message: object) -> bool:
@@ -42,34 +33,50 @@ def _listed(value: object) -> list[Any]:
     return value if isinstance(value, list) else []
 
 
-def as_the_agent_saw(messages: Sequence[object]) -> Iterator[Mapping[str, Any]]:
+def as_the_agent_saw(messages: Sequence[Any]) -> Sequence[Any]:
     """The messages with each return apart, and with roles turned round where the asker logged them as his own."""
-    found = [message for message in messages if isinstance(message, Mapping)]
-    spoken = [message for message in found if cleaned(message.get("role")) in ("user", "assistant")]
+    spoken = [one for one in messages if isinstance(one, Mapping) and _role(one) in _SPEAKERS]
+    if len(spoken) < 2:
+        return _apart(messages)
     # Who opens as the assistant and hears the last word from the user is the one who asked.
-    is_turned = (
-        len(spoken) > 1
-        and cleaned(spoken[0].get("role")) == "assistant"
-        and not makes_calls(spoken[0])
-        and cleaned(spoken[-1].get("role")) == "user"
-    )
-    agents = {name for message in found if makes_calls(message) and isinstance(name := message.get("name"), str)}
-    names = [message.get("name") for message in spoken]
-    if len(names) > 1 and all(isinstance(name, str) for name in names) and not any(map(_is_assistant, spoken)):
-        agents |= {str(name) for name in names} - {str(names[0])}  # the user speaks first
-    for message in found:
-        if isinstance(apart := message.get("tool_responses"), list) and apart:
-            yield from ({"role": "tool", **one} for one in apart if isinstance(one, Mapping))
-        elif cleaned(message.get("role")) == "user" and str(message.get("name")) in agents:
-            yield {**message, "role": "assistant"}  # in a group, all that others say is logged as the user's
-        elif is_turned and cleaned(message.get("role")) == "user":
-            said = said_of(message.get("content")).rstrip().removesuffix(_ALL_DONE).rstrip()
-            yield {**message, "role": "assistant", "content": said}
-        elif is_turned and cleaned(message.get("role")) == "assistant" and not makes_calls(message):
-            yield {**message, "role": "user"}
-        else:
-            yield message
+    first, last = spoken[0], spoken[-1]
+    is_turned = (_role(first), _role(last)) == ("assistant", "user") and _speaks(first) and _speaks(last)
+    named = [str(one["name"]) for one in spoken if isinstance(one.get("name"), str)]
+    agents: set[str] = set()
+    if named:  # in a group, all that others say is logged as the user's
+        agents = {str(one["name"]) for one in spoken if isinstance(one.get("name"), str) and makes_calls(one)}
+        if len(named) == len(spoken) and all(_role(one) == "user" for one in spoken):
+            agents |= {*named} - {named[0]}  # the user speaks first
+    if is_turned or agents:
+        messages = [_turned(one, agents, is_turned) if isinstance(one, Mapping) else one for one in messages]
+    return _apart(messages)
 
 
-def _is_assistant(message: Mapping[str, Any]) -> bool:
-    return cleaned(message.get("role")) == "assistant"
+def _turned(message: Mapping[str, Any], agents: set[str], is_turned: bool) -> Mapping[str, Any]:
+    role = _role(message)
+    if role == "user" and message.get("name") in agents:
+        return {**message, "role": "assistant"}
+    if is_turned and role == "user":
+        said = said_of(message.get("content")).rstrip().removesuffix(_ALL_DONE).rstrip()
+        return {**message, "role": "assistant", "content": said}
+    return {**message, "role": "user"} if is_turned and role == "assistant" and not makes_calls(message) else message
+
+
+def _apart(messages: Sequence[Any]) -> Sequence[Any]:
+    if not any(isinstance(one, Mapping) and _returns(one) for one in messages):
+        return messages
+    return [part for one in messages for part in (_returns(one) if isinstance(one, Mapping) else None) or (one,)]
+
+
+def _returns(message: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The returns that ag2 keeps apart beside what it shows."""
+    listed = message.get("tool_responses")
+    return [{"role": "tool", **one} for one in listed if isinstance(one, Mapping)] if isinstance(listed, list) else []
+
+
+def _speaks(message: Mapping[str, Any]) -> bool:
+    return isinstance(message.get("content"), str) and not makes_calls(message)
+
+
+def _role(message: Mapping[str, Any]) -> str:
+    return cleaned(message.get("role"))

@@ -16,6 +16,7 @@ from tracerank.readers.sources.unwrap import asks_itself, dump_in, parts_of_pool
 
 AUTO = "auto"
 
+_WALKED = "formats.walked:ROWS"
 _HOMES: Mapping[str, str] = MappingProxyType(
     {
         "canonical": "formats.canonical:CanonicalReader",
@@ -29,23 +30,20 @@ _HOMES: Mapping[str, str] = MappingProxyType(
         "dspy": "formats.dspy_history:DSPyReader",
         "smolagents": "formats.smolagents_memory:SmolagentsReader",
         "flashrag": "formats.evaluation_runs:FlashRAGReader",
-        "browsecomp-plus": "formats.evaluation_runs:BrowseCompPlusReader",
+        "browsecomp-plus": _WALKED,
         "tongyi": "formats.tongyi:TongyiReader",  # before Search-R1, whose answer tag it shares
         "search-r1": "formats.search_r1:SearchR1Reader",
         "browsing": "formats.browsing:BrowsingReader",
         "atif": "formats.atif:ATIFReader",
-        "openai-agents": "formats.walked:OPENAI_AGENTS",
-        "openai-responses": "formats.walked:OPENAI_RESPONSES",
-        "anthropic": "formats.walked:ANTHROPIC",
-        "langchain": "formats.walked:LANGCHAIN",
-        "openai-chat": "formats.chat:ChatReader",  # after every more specific list of messages
+        # One module reads these by shape and says whose messages they are.
+        **dict.fromkeys(("openai-agents", "openai-responses", "anthropic", "langchain", "openai-chat"), _WALKED),
         "react": "formats.react:ReactReader",
-        GENERAL: "formats.general:GeneralReader",
+        GENERAL: _WALKED,
         "plain": "formats.plain:PlainReader",
     }
 )
 """The general one is asked last about a record, the last one about a file that is none of the others'."""
-_IN_ORDER = tuple(_HOMES)[:-2]
+_WITH_SIGNS = tuple(name for name in _HOMES if _HOMES[name] != _WALKED and name not in ("react", "plain"))
 CANONICAL, _CHAT, _PLAIN = "canonical", "openai-chat", "plain"
 
 
@@ -60,7 +58,7 @@ class _Readers(Mapping[str, Reader]):
         if found is None:
             module, _, kind = _HOMES[name].partition(":")
             made = getattr(import_module(f"tracerank.readers.{module}"), kind)
-            made = made() if isinstance(made, type) else made
+            made = made() if isinstance(made, type) else made[name]
             found = self._made.setdefault(name, made)  # two threads may come at once, and readers are compared
         return found
 
@@ -106,10 +104,15 @@ def plugged_reader(plugin: Plugin) -> Reader:
 def detect(record: Record) -> Reader | None:
     """The reader that recognises the record, if any; what is nested too deeply is nobody's."""
     try:
-        for name in _IN_ORDER:
-            reader = READERS[name]
-            if reader.recognises(record):
-                return reader
+        for name in _WITH_SIGNS:
+            if READERS[name].recognises(record):
+                return READERS[name]
+        from tracerank.readers.formats.walked import vendor_of
+
+        if vendor := vendor_of(record):
+            return READERS[vendor]
+        if READERS["react"].recognises(record):
+            return READERS["react"]
         general = READERS[GENERAL]
         return general if parts_of_pool(record) is None and general.recognises(record) else None
     except RecursionError:
@@ -203,7 +206,7 @@ def rollouts_in(item: RecordAt) -> list[RecordAt] | None:
 
 def _reader_of_plain(waiting: Sequence[RecordAt]) -> Reader:
     """Conversations without a single call say too little to be recognised one by one, but what else could they be?"""
-    from tracerank.readers.formats.general import tells_run
+    from tracerank.readers.formats.walked import tells_run
 
     if decision := next((item for item in waiting if is_decision(item.value)), None):
         raise ReadError(_unrecognised(decision))
@@ -217,7 +220,7 @@ def _reader_of_plain(waiting: Sequence[RecordAt]) -> Reader:
 
 
 def _is_conversation(record: Record) -> bool:
-    from tracerank.readers.formats.chat import is_conversation
+    from tracerank.readers.formats.walked import is_conversation
 
     return is_conversation(record)
 

@@ -17,7 +17,7 @@ from tracerank.pools.types import Question, Rollout
 from tracerank.readers.agent_names import agent_of
 from tracerank.readers.base import GENERAL, Parsed, Problem, Reader, Record, RecordAt, UnreadableRollout
 from tracerank.readers.sources.joining import Digests, digest_of
-from tracerank.readers.sources.record_fields import goes_by_bare_id
+from tracerank.readers.sources.record_fields import decoded, goes_by_bare_id
 
 WINDOW_BYTES = 64 * 2**20
 """A pool is closed when more bytes than this of other questions' records were read since it began."""
@@ -27,12 +27,15 @@ MAX_SAMPLE_ID = 2**53
 
 Report = Callable[[Problem], None]
 
-_GIVING_WAY = frozenset(("anthropic", "langchain", "openai-agents", "openai-chat", "openai-responses", "smolagents"))
-"""Readers of conversations; the others know their format, and the paper's must find what it says."""
-_LOOSE = _GIVING_WAY | {"crewai", "dspy", GENERAL}
+_LOOSE = frozenset(
+    (
+        *("anthropic", "langchain", "openai-agents", "openai-chat", "openai-responses"),
+        *("smolagents", "crewai", "dspy", GENERAL),
+    )
+)
 """Readers of runs that no data set has numbered."""
-_KNOWING = frozenset(("atif", "browsecomp-plus", "inspect", "mirothinker"))
-"""Readers that stay, but of whose calls somebody may not know the tools."""
+_KNOWING = frozenset(("atif", "inspect", "mirothinker", "smolagents"))
+"""Readers of calls whose tools may not be known; those that go by shape say so themselves."""
 
 
 class ScatteredPool(ReadError):
@@ -55,18 +58,16 @@ class Placed(NamedTuple):
     """The question goes by the record's mere ``id``, which may be that of the run."""
 
 
-def parse_record(reader: Reader, item: RecordAt, report: Report, *, is_named: bool = False) -> Placed | None:
-    """The record as a rollout; an unreadable one keeps its place in its pool, if that is known.
-
-    A reader that was not ``is_named`` by the user gives way where it finds nothing and the shape says more.
-    """
+def parse_record(reader: Reader, item: RecordAt, report: Report) -> Placed | None:
+    """The record as a rollout; an unreadable one keeps its place in its pool, if that is known."""
     source = item.source
     if item.parsed is not None:
         return Placed(item.parsed, source, item.size, reader.name)
     try:
         parsed = reader.parse(item.value, source)
-        if parsed.rollout.problem is None and not any(search.evidence for search in parsed.rollout.searches):
-            parsed = _second_reading(reader, parsed, item, is_named=is_named)
+        is_bare = parsed.rollout.problem is None and not any(search.evidence for search in parsed.rollout.searches)
+        if is_bare and reader.name in _KNOWING:
+            parsed = _with_loss(parsed, item)
         if parsed.loss:
             report(Problem(source, parsed.loss))
         reading = f"{GENERAL} ({parsed.confidence} confidence)" if parsed.confidence else reader.name
@@ -95,23 +96,11 @@ def _placed(parsed: Parsed, item: RecordAt, reading: str = "", *, is_loose: bool
     return Placed(parsed, item.source, item.size, reading, record=item.value)
 
 
-def _second_reading(reader: Reader, parsed: Parsed, item: RecordAt, *, is_named: bool) -> Parsed:
-    """The rollout, or the same record read by shape if that finds evidence; what is not understood is noted."""
-    if reader.name not in _GIVING_WAY and reader.name not in _KNOWING:
-        return parsed
-    from tracerank.readers.formats.general import not_understood, parsed_reading, reading_of
+def _with_loss(parsed: Parsed, item: RecordAt) -> Parsed:
+    """A rollout without evidence, with what its record holds that was not understood."""
+    from tracerank.readers.walk import read_anything
 
-    reading = reading_of(item.value)
-    if not reading.dialogue.calls:
-        return parsed
-    if not is_named and reader.name in _GIVING_WAY:
-        try:
-            other = parsed_reading(item.value, item.source, reading)
-        except MalformedRollout:
-            other = parsed
-        if any(search.evidence for search in other.rollout.searches):
-            return other
-    return replace(parsed, loss=parsed.loss or not_understood(parsed.rollout, reading))
+    return replace(parsed, loss=parsed.loss or read_anything(decoded(item.value)).not_understood(parsed.rollout))
 
 
 def group(
@@ -325,20 +314,7 @@ def _settle(pool: _Open, report: Report) -> Pool:
     for sample_id, entry in _numbered(pool, report):
         rollout = entry.rollout
         if sample_id != rollout.sample_id or rollout.source is None:
-            rollout = Rollout(
-                sample_id,
-                rollout.answer,
-                rollout.searches,
-                rollout.label,
-                rollout.confidence,
-                rollout.setting,
-                rollout.views,
-                rollout.problem,
-                rollout.source or entry.source,
-                rollout.messages,
-                rollout.usage,
-                rollout.agent,
-            )
+            rollout = replace(rollout, sample_id=sample_id, source=rollout.source or entry.source)
         rollouts.append(rollout)
     return Pool(Question(pool.id, pool.text, pool.references, pool.dataset), tuple(rollouts))
 

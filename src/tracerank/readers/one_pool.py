@@ -16,8 +16,8 @@ from tracerank.readers.agent_names import agent_of
 from tracerank.readers.base import Problem, Record, RecordAt
 from tracerank.readers.detect import AUTO, READERS, detect
 from tracerank.readers.formats.canonical import CanonicalReader
-from tracerank.readers.formats.chat import is_conversation
-from tracerank.readers.sources.field_map import FieldMap, name_and_map
+from tracerank.readers.formats.walked import is_conversation
+from tracerank.readers.sources.field_map import FieldMap, spelled, spelled_with
 
 _CANONICAL = CanonicalReader()
 _CHAT, _PLAIN = (READERS[name] for name in ("openai-chat", "plain"))
@@ -34,8 +34,9 @@ def pool_of_rollouts(
 ) -> tuple[Pool, list[Problem]]:
     """The pool, and what could not be read as it stood; raises ReadError when there is no pool, or more than one."""
     problems: list[Problem] = []
-    name, spelled = name_and_map(reader)
-    mapped = FieldMap({**spelled.paths, **(fields or {})})
+    told = spelled(reader)
+    mapped = FieldMap({**told.fields.paths, **(fields or {})})
+    name = spelled_with(told.name, tools=told.tools or None, answer_field=told.answer_field or None)
     shared = {key: value for key, value in (("question", question), ("question_id", question_id)) if value}
     given = [{**shared, **({"answer": one} if isinstance(one, str) else one)} for one in rollouts]
     if mapped.paths:

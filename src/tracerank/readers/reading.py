@@ -8,6 +8,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from tracerank.pools.types import Rollout
 from tracerank.readers.assemble import Dialogue
 from tracerank.readers.tools import clean_name, names_in_use
 
@@ -59,8 +60,28 @@ class Reading:
         tools = [f"{name}({', '.join(keys)})" for name, keys in list(self.names.items())[:MAX_SHOWN]]
         return ", ".join(tools) + (", …" if len(self.names) > MAX_SHOWN else "")
 
+    @property
+    def seen(self) -> str:
+        """How many calls there are, and of which tools."""
+        count = len(self.dialogue.calls)
+        return f"{_counted(count, 'tool call')} ({self.shown})" if count else "no tool calls"
+
+    def not_understood(self, rollout: Rollout) -> str:
+        """What to report of a rollout whose record holds calls or returns that led to nothing; empty: nothing."""
+        names, strays = names_in_use(), self.dialogue.pairing.strays
+        if not any(names.kind(call.name) != "other" for call in self.dialogue.calls):
+            return ""
+        if not rollout.searches:
+            count = _counted(len(self.dialogue.calls), "tool call")
+            return f"{count} seen, none understood: {self.shown}; the rollout has no evidence"
+        return f"{_counted(strays, 'return')} without a call seen beside calls to {self.shown}" if strays else ""
+
     def is_plan(self, text: str) -> bool:
         """Whether a text says nothing but what was said before further research, as some SDKs sum it up."""
         for plan in sorted(self.dialogue.plans, key=len, reverse=True):
             text = text.replace(plan, "")
         return not text.strip()
+
+
+def _counted(count: int, what: str) -> str:
+    return f"{count} {what}{'s' * (count != 1)}"

@@ -171,6 +171,10 @@ def inline_return(fields: Fields, call: Called) -> Returned | None:
     """What a call keeps of its own return; None: nothing."""
     if call.results is not None and kind_of_part(fields) in ("websearchcall", "filesearchcall"):
         return Returned(None, call.id, call.name, _is_error(fields) or fields.get("status") == "incomplete")
+    for key in words.WRAPPED_CALLS:
+        inner = fields.get(key)
+        if isinstance(inner, Mapping) and (kept := inline_return(plain_fields(inner), call)) is not None:
+            return kept
     for key in words.INLINE_KEYS:
         if fields.get(key) is not None:
             return Returned(unwrapped(fields[key]), call.id, call.name, _is_error(fields))
@@ -195,7 +199,7 @@ def _bare_return(fields: Fields, *, is_told: bool) -> Returned | None:
     output = unwrapped(fields[key])
     is_error = _is_error(fields)
     if is_told and call_id is None:
-        call_id = _text_id(fields.get("id"))
+        call_id = _text_id(fields.get("parentid" if kind_of_part(fields).endswith("event") else "id"))
     kind = kind_of_part(fields)
     results = hosted_results(output) if is_hosted_result(kind) else None
     if results is not None and isinstance(output, Mapping) and output.get("error_code"):
@@ -219,6 +223,7 @@ def _is_error(fields: Fields) -> bool:
 
 def unwrapped(output: object) -> object:
     """A return without the boxes that say only of what kind it is: ``{type, value}``, ``[{json}]``."""
+    output = _untagged(output)
     if isinstance(output, list):
         output = plain_sources(output)
     for _ in range(4):
@@ -232,15 +237,41 @@ def unwrapped(output: object) -> object:
             output = output["value"]
         elif len(output) <= 6 and isinstance(output.get("rawoutput", output.get("raw_output")), str | list | Mapping):
             output = output.get("rawoutput", output.get("raw_output"))
-        elif len(output) == 1 and (inner := next(iter(output.values()))) is not None and _boxes(output):
+        elif (inner := _boxed(output)) is not None:
             output = inner
         else:
             break
     return output
 
 
-def _boxes(output: Mapping[Any, Any]) -> bool:
-    return plain_key(next(iter(output))) in ("result", "output", "ok", "success", "structuredcontent")
+def _untagged(value: object, depth: int = 6) -> object:
+    """What a dump holds that keeps the names of Python classes, without them."""
+    if isinstance(value, list):
+        return [_untagged(one, depth) for one in value] if any(map(_is_tagged, value)) else value
+    while depth and _is_tagged(value) and isinstance(value, Mapping):
+        inner = next((value[key] for key in words.TAGGED_KEYS if key in value), None)
+        value = inner["parts"] if isinstance(inner, Mapping) and isinstance(inner.get("parts"), list) else inner
+        depth -= 1
+        if isinstance(value, list):
+            return _untagged(value, depth)
+    return value
+
+
+def _is_tagged(value: object) -> bool:
+    return isinstance(value, Mapping) and any(tag in value for tag in words.CLASS_TAGS)
+
+
+def _boxed(output: Mapping[Any, Any]) -> object:
+    """The one value of an object that says beside it only that all went well; None: it says more."""
+    if len(output) == 1:
+        return next(iter(output.values())) if plain_key(next(iter(output))) in words.BOXES else None
+    flags = [key for key in output if plain_key(key) in words.FLAGS]
+    rest = [value for key, value in output.items() if key not in flags]
+    return rest[0] if len(rest) == 1 and flags and all(_went_well(output[key]) for key in flags) else None
+
+
+def _went_well(flag: object) -> bool:
+    return flag in (None, True, "", 200) or (isinstance(flag, str) and flag.lower() in words.WENT_WELL)
 
 
 def _is_definition(fields: Fields) -> bool:
@@ -270,6 +301,12 @@ def _first(fields: Fields, keys: tuple[str, ...]) -> object:
 
 
 # ---- several objects that belong together
+
+
+def has_done(fields: Fields) -> bool:
+    """Whether a message lists calls together with their returns: its words were said after them."""
+    listed = [one for key in words.CALL_LISTS if isinstance(given := fields.get(key), list) for one in given]
+    return any(isinstance(one, Mapping) and keeps_both(plain_fields(one)) for one in listed)
 
 
 def keeps_both(fields: Fields) -> bool:

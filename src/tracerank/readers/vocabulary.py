@@ -51,10 +51,10 @@ def _listed(*rows: str) -> tuple[str, ...]:
 ROLE_KEYS = _listed("role partkind type kind author source from sender")
 SPEAKER_KEYS = _listed("author source sender")
 ROLES: Mapping[str, Role] = {
-    **dict.fromkeys(_listed("user human userprompt humanmessage usermessage humanmessagechunk"), "user"),
+    **dict.fromkeys(_listed("user human userprompt humanmessage usermessage humanmessagechunk modelrequest"), "user"),
     **dict.fromkeys(_listed("assistant ai model gpt agent bot aimessage aimessagechunk assistantmessage"), "agent"),
     **dict.fromkeys(_listed("agentmessage chatbot modelresponse"), "agent"),
-    **dict.fromkeys(_listed("tool function observation ipython toolmessage environment"), "tool"),
+    **dict.fromkeys(_listed("tool function observation ipython toolmessage environment toolresultsevent"), "tool"),
     **dict.fromkeys(_listed("system developer systemprompt systemmessage instructions"), "system"),
     **dict.fromkeys(_listed("reasoning thinking thought redactedthinking toolcallsummarymessage"), "hidden"),
     **dict.fromkeys(_listed("memoryqueryevent thoughtevent reasoningmessage streamingchunkevent"), "hidden"),
@@ -79,8 +79,9 @@ CALL_KINDS = _words(
 RETURN_KINDS = _words(
     "toolresult toolreturn functioncalloutput customtoolcalloutput toolresponse toolmessage functionresponse",
     "functionexecutionresult retryprompt toolerror mcptoolresult tool toolcallresponse servertoolcallresponse",
+    "toolresultevent toolerrorevent toolnotfoundevent builtintoolresultevent",
 )
-ERROR_KINDS = _words("retryprompt toolerror errortext errorjson executiondenied")
+ERROR_KINDS = _words("retryprompt toolerror errortext errorjson executiondenied toolerrorevent toolnotfoundevent")
 ERROR_STATES = _words("error failed failure outputerror")
 ERROR_FLAGS = _listed("iserror toolcallerror haserror")
 PASSING_ENDS = ("delta", "chunkevent")
@@ -103,6 +104,14 @@ OUTPUT_KEYS = _listed(
 )
 INLINE_KEYS = _listed("output result observation observations toolresult tooloutput toolresponse")
 """Where a call keeps its own return; ``content`` and ``response`` beside a call are words."""
+CLASS_TAGS = ("__event__", "__dataclass__", "__pydantic__")
+"""Under which ag2 keeps the class of what it dumps."""
+TAGGED_KEYS = ("data", "content", "parts")
+BOXES = ("result", "output", "ok", "success", "structuredcontent")
+"""Names of the one value of a return that hold nothing else."""
+FLAGS = _words("status success ok error errormessage code statuscode")
+WENT_WELL = _words("success ok completed complete done found")
+"""What stands under flags beside the value of a return."""
 ID_KEYS = _listed("toolcallid callid tooluseid toolid functioncallid sourcecallid")
 WRAPPED_CALLS = _listed("function functioncall toolcall tooluse custom toolinvocation action")
 WRAPPED_RETURNS = _listed("toolresult functionresponse toolcallresult toolresponse functionresult")

@@ -5,13 +5,14 @@ returned is never walked into, so that a page cannot call, answer or return in t
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 from tracerank.readers import vocabulary as words
-from tracerank.readers.assemble import dialogue_of, stated_answer
+from tracerank.readers.assemble import Dialogue, dialogue_of, stated_answer
 from tracerank.readers.calls.text_calls import CALL_TAGS, spoken, tagged_returns, written_calls
+from tracerank.readers.chat_roles import as_the_agent_saw
 from tracerank.readers.events import Asked, Called, Event, Returned, Said
 from tracerank.readers.hosted import cited_in, grounded_call
 from tracerank.readers.reading import MAX_SHOWN, Reading
@@ -21,6 +22,7 @@ from tracerank.readers.shapes import (
     acted,
     call_of,
     chat_message,
+    has_done,
     inline_return,
     is_aside,
     is_passing,
@@ -63,6 +65,11 @@ def events_of(value: object) -> list[Event]:
     walk = _Walk()
     walk.through(value)
     return walk.events
+
+
+def read_chat(messages: Sequence[object]) -> Dialogue:
+    """Calls with their returns, the question and the final text of messages, or of what else a list may hold."""
+    return dialogue_of(events_of(list(messages)))
 
 
 def holds_calls(value: object) -> bool:
@@ -111,7 +118,7 @@ class _Walk:
             if len(value) == 2 and (call := acted(value)) is not None:
                 self._inline(call, Returned(unwrapped(value[1])))
                 return
-            for item in value:
+            for item in as_the_agent_saw(value):
                 item = decoded_value(item) if isinstance(item, str) and item[:1] == "{" else item
                 self.enter(item, role, depth - 1)
         elif isinstance(value, Mapping):
@@ -220,7 +227,8 @@ class _Walk:
         kept = fields.get("additionalkwargs")
         if isinstance(kept, Mapping):  # where LangChain kept hosted calls beside the words
             self.enter(kept.get("tool_outputs"), role, depth - 1)
-        is_said = self._words(fields, role)  # before the calls beside them: a plan is no answer
+        is_late = has_done(fields)
+        is_said = not is_late and self._words(fields, role)  # before the calls beside them: a plan is no answer
         for key in _in_order(fields):
             inner = fields[key]
             if isinstance(inner, str) and (key in words.ENCODED_KEYS or inner.startswith(_COMPONENT)):
@@ -231,6 +239,8 @@ class _Walk:
                 is_said and key in words.WORD_KEYS and _is_text(inner)
             ):
                 self.enter(inner, role, depth - 1)
+        if is_late:
+            self._words(fields, role)
         for key in words.STRUCTURED_KEYS:
             if isinstance(given := fields.get(key), Mapping) and (stated := stated_answer(given)) is not None:
                 self._opens(None)

@@ -1,7 +1,7 @@
 """Several reports on one prompt, compared: which to return, and for each of its claims what the others say."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, fields, is_dataclass, replace
 from typing import Any
 
 from tracerank.errors import UsageError
@@ -9,36 +9,14 @@ from tracerank.pools.html_tables import html_table
 from tracerank.pools.pool import Pool
 from tracerank.pools.types import Rollout
 from tracerank.reports.choice import EMPTY, STUB, TRUNCATED, Choice, choose, is_narration
-from tracerank.reports.sentences import MAX_CHARACTERS, Span
+from tracerank.reports.sentences import MAX_CHARACTERS
 from tracerank.reports.sources import Source, Sources, citations
-from tracerank.reports.statements import Report, Sentence, Statement, read_report
-from tracerank.reports.support import Conflict, PoolSupport, Support
-from tracerank.reports.values import Value, plainly, written
+from tracerank.reports.statements import Report, read_report
+from tracerank.reports.support import MAX_QUOTED, Contradiction, Elsewhere, PoolSupport
 
 NO_CONFIDENCE = "no confidence: how often a chosen report is right was not measured"
 LACKING_FROM = 2
 """Other reports that must say what the chosen one lacks."""
-MAX_ELSEWHERE = 400
-"""Characters of a sentence that is quoted from another report."""
-
-
-@dataclass(frozen=True, slots=True)
-class Elsewhere:
-    """A sentence of another report that says a claim, or says it with another value."""
-
-    report: int
-    text: str
-    start: int
-    end: int
-
-
-@dataclass(frozen=True, slots=True)
-class Contradiction(Elsewhere):
-    """A sentence with another value."""
-
-    here: tuple[str, ...]
-    """The values of the claim, as they are written."""
-    there: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,40 +102,17 @@ class Comparison:
 
     def record(self) -> dict[str, Any]:
         """In plain values, as ``select`` and the service write it; sentences of other reports by their offsets."""
-        return {
-            "chosen": self.chosen,
-            "reports": [asdict(report) for report in self.reports],
-            "claims": [_claim_record(claim) for claim in self.claims],
-            "lacks": [
-                {"text": each.text, "reports": list(each.reports), "where": [_place(one) for one in each.where]}
-                for each in self.lacks
-            ],
-            "confidence": None,
-            "note": self.note,
-        }
+        record = {name: _plain(getattr(self, name)) for name in ("chosen", "reports", "claims", "lacks", "note")}
+        return {**record, "confidence": None}
 
 
-def _place(where: Elsewhere) -> dict[str, Any]:
-    return {"report": where.report, "start": where.start, "end": where.end}
-
-
-def _claim_record(claim: Claim) -> dict[str, Any]:
-    return {
-        "report": claim.report,
-        "text": claim.text,
-        "sentence": claim.sentence,
-        "start": claim.start,
-        "end": claim.end,
-        "others": claim.others,
-        "where": [_place(one) for one in claim.where],
-        "contested": claim.contested,
-        "contradictions": [
-            {**_place(one), "here": list(one.here), "there": list(one.there)} for one in claim.contradictions
-        ],
-        "sourced": [asdict(source) for source in claim.sourced],
-        "cites": list(claim.cites),
-        "score": claim.score,
-    }
+def _plain(value: Any) -> Any:
+    if isinstance(value, tuple):
+        return [_plain(each) for each in value]
+    if not is_dataclass(value):
+        return value
+    left_out = "text" if isinstance(value, Elsewhere) else None
+    return {each.name: _plain(getattr(value, each.name)) for each in fields(value) if each.name != left_out}
 
 
 def compare_reports(
@@ -171,27 +126,14 @@ def compare_reports(
     rollouts = _rollouts(reports)
     read = [read_report("" if rollout.problem else rollout.answer or "") for rollout in rollouts]
     choice = choose(prompt, read) if chosen is None else replace(choose(prompt, read), index=chosen, flaw=None)
-    support = PoolSupport(prompt, read)
-    claims: list[Claim] = []
-    has_evidence = any(rollout.has_evidence for rollout in rollouts)
-    sources = Sources(rollouts, support.topic) if has_evidence else None
-    for owner, report in enumerate(read):
-        cited = citations(report)
-        for sentence, statement, said in _said(owner, report, support):
-            cites = cited.get(sentence.span, ())
-            weights = support.index.weights_of(statement)
-            claims.append(
-                _claim(owner, sentence, statement, said, read, cites)
-                if sources is None
-                else _claim(owner, sentence, statement, said, read, cites, sources.of(statement, weights, cites))
-            )
+    claims = tuple(_claims(prompt, rollouts, read))
     text = "" if choice.index is None else read[choice.index].text
     return Comparison(
         prompt,
         choice.index,
         text,
         _compared(rollouts, choice),
-        tuple(claims),
+        claims,
         _lacks(claims, choice),
         _note(read, choice, claims),
     )
@@ -208,58 +150,33 @@ def _rollouts(given: Sequence[str | Rollout | None] | Pool) -> tuple[Rollout, ..
     return tuple(one if isinstance(one, Rollout) else Rollout(index, one) for index, one in enumerate(given))
 
 
-def _said(owner: int, report: Report, support: PoolSupport) -> Iterator[tuple[Sentence, Statement, Support]]:
-    for sentence in report.sentences:
-        if not is_narration(report.shown(sentence.span)):
-            for statement in sentence.statements:
-                if statement.tokens - support.topic:
-                    yield sentence, statement, support.of(owner, statement)
+def _claims(prompt: str, rollouts: Sequence[Rollout], read: Sequence[Report]) -> Iterator[Claim]:
+    support = PoolSupport(prompt, read)
+    sources = Sources(rollouts, support.topic) if any(rollout.has_evidence for rollout in rollouts) else None
 
-
-def _claim(
-    owner: int,
-    sentence: Sentence,
-    statement: Statement,
-    said: Support,
-    read: Sequence[Report],
-    cites: tuple[str, ...],
-    sourced: tuple[Source, ...] = (),
-) -> Claim:
-    text = read[owner].shown(statement.span)
-    contradictions = tuple(_contradiction(conflict, text, read[conflict.report]) for conflict in said.conflicts)
-    return Claim(
-        owner,
-        text,
-        read[owner].shown(sentence.span),
-        *statement.span,
-        sentence.span.start,
-        len(said.matches),
-        tuple(Elsewhere(match.report, *_quoted(read[match.report], match.sentence)) for match in said.matches),
-        _contested(contradictions),
-        contradictions,
-        sourced,
-        cites,
-        round(said.score, 3),
-    )
-
-
-def _quoted(report: Report, span: Span) -> tuple[str, int, int]:
-    return report.shown(span)[:MAX_ELSEWHERE], *span
-
-
-def _contradiction(conflict: Conflict, text: str, other: Report) -> Contradiction:
-    there = other.shown(conflict.sentence)
-    return Contradiction(
-        conflict.report,
-        *_quoted(other, conflict.sentence),
-        tuple(_as_written(text, value) for value in conflict.here),
-        tuple(_as_written(there, value) for value in conflict.there),
-    )
-
-
-def _as_written(text: str, value: Value) -> str:
-    span = written(text, value)
-    return plainly(value) if span is None else text[slice(*span)]
+    for owner, report in enumerate(read):
+        cited = citations(report)
+        for sentence in report.sentences:
+            shown = report.shown(sentence.span)
+            cites = cited.get(sentence.span, ())
+            for statement in () if is_narration(shown) else sentence.statements:
+                if statement.tokens <= support.topic:
+                    continue
+                said = support.of(owner, statement)
+                yield Claim(
+                    owner,
+                    shown if statement.span == sentence.span else report.shown(statement.span),
+                    shown,
+                    *statement.span,
+                    sentence.span.start,
+                    len(said.where),
+                    said.where,
+                    _contested(said.contradictions),
+                    said.contradictions,
+                    sources.of(statement, support.index.weights_of(statement.tokens), cites) if sources else (),
+                    cites,
+                    round(said.score, 3),
+                )
 
 
 def _contested(contradictions: Sequence[Contradiction]) -> str | None:
@@ -285,7 +202,7 @@ def _lacks(claims: Sequence[Claim], choice: Choice) -> tuple[Lacking, ...]:
             continue
         if (claim.report, claim.sentence_start) not in told:
             where = tuple(each for each in claim.where if each.report in holders)
-            own = Elsewhere(claim.report, claim.sentence[:MAX_ELSEWHERE], claim.start, claim.end)
+            own = Elsewhere(claim.report, claim.sentence[:MAX_QUOTED], claim.start, claim.end)
             found.append(Lacking(claim.text, tuple(sorted(holders)), (own, *where)))
         told |= {(each.report, each.start) for each in claim.where}
     return tuple(found)

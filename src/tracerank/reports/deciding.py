@@ -10,7 +10,7 @@ from tracerank.errors import UsageError
 from tracerank.pools.pool import Pool
 from tracerank.reports.choice import STUB, STUB_WORDS, flaw_of
 from tracerank.reports.comparison import Comparison, compare_reports
-from tracerank.reports.parts import asked_parts, disputes
+from tracerank.reports.parts import disputes
 from tracerank.votes.base import Decision, Method, decide_stream, with_note
 from tracerank.votes.explanation import Explanation, explain_pool, explain_stream
 
@@ -102,9 +102,7 @@ class ByLength:
 
 
 def with_disputes(pool: Pool, decision: Decision) -> Decision:
-    """The decision with a note which part of the question the answers dispute, where it asks for several."""
-    if not asked_parts(pool.question.text):
-        return decision
+    """The decision with a note which part the answers dispute, where they have several."""
     candidates = {one.sample_id: one.answer for one in pool.rollouts if one.answer and one.sample_id in decision.scores}
     found = disputes(pool.question.text, candidates)
     return with_note(decision, *map(str, found)) if found else decision

@@ -2,17 +2,17 @@
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from math import log
+from math import fsum, log
 
-from tracerank.reports.statements import Report, Sentence, Statement
+from tracerank.reports.statements import Report, Sentence
 
 MAX_VISITS = 60
 """Sentences that are looked at for one statement and text, those with the statement's rarest words first."""
 MAX_VISITS_IN_ALL = 2000
-MAX_READ = 4
+UNVISITED = 0.3
+"""Share of a statement's weight, in its commonest words, that alone makes no sentence a candidate."""
+MAX_READ = 3
 """Of these, how many of each text are compared word by word."""
-MANY, MIN_SHARE = 16, 0.15
-"""Where more sentences of each text than the first share a word, those that hold less of the weight are passed over."""
 MIN_WEIGHT = 0.05
 
 
@@ -27,7 +27,6 @@ class SentenceIndex:
         self.owners = [number for number, _ in distinct]
         self.sentences = list(distinct.values())
         self._visits = min(MAX_VISITS * max(1, len(texts) - 1), MAX_VISITS_IN_ALL)
-        self._many = MANY * len(texts)
         self._is_single = len(texts) == 1
         self._holding: dict[str, list[int]] = {}
         for index, sentence in enumerate(self.sentences):
@@ -40,36 +39,43 @@ class SentenceIndex:
         }
         """Token to its rarity among the sentences; words of the prompt weigh nothing."""
 
-    def weights_of(self, statement: Statement) -> dict[str, float]:
-        """The tokens of a statement of one of the texts with their weights."""
-        return {token: self.weights[token] for token in statement.tokens}
+    def weights_of(self, tokens: frozenset[str]) -> dict[str, float]:
+        """Tokens of one of the texts with their weights."""
+        return {token: self.weights[token] for token in tokens}
 
-    def nearest(self, weights: Mapping[str, float], owner: int | None = None) -> list[int]:
-        """Indices of the sentences, none of them the owner's, that share most; the likeliest first."""
+    def nearest(self, weights: Mapping[str, float], owner: int | None = None) -> list[tuple[float, int]]:
+        """The sentences but the owner's that share most, likeliest first: upper bound of the share, and index."""
         if owner is not None and self._is_single:
             return []
-        held: Counter[int] = Counter()
+        held: dict[int, float] = {}
         visits = self._visits
+        total = left = fsum(weights.values())
         for token in sorted(weights, key=lambda token: (-weights[token], token)):
-            weight = weights[token]
-            if not weight or not visits:
+            if left <= UNVISITED * total or not visits:
                 break
-            postings = self._holding.get(token, ())[:visits]
-            visits -= len(postings)
-            for index in postings:
-                held[index] += weight  # type: ignore[assignment]
-        least = MIN_SHARE * sum(weights.values()) if len(held) > self._many else 0.0
-        likely = sorted((-weight, index) for index, weight in held.items() if weight >= least)
+            weight = weights[token]
+            postings = self._holding.get(token, ())
+            if len(postings) <= visits:
+                left -= weight
+            for index in postings[:visits]:
+                held[index] = held.get(index, 0.0) + weight
+            visits -= min(visits, len(postings))
+        likely = sorted([(-weight, index) for index, weight in held.items()])
         read: Counter[int | None] = Counter({owner: MAX_READ})
         found = []
-        for _, index in likely:
+        for weight, index in likely:
             if read[self.owners[index]] < MAX_READ:
                 read[self.owners[index]] += 1
-                found.append(index)
+                found.append(((left - weight) / total, index))
         return found
+
+    def holds(self, tokens: frozenset[str]) -> bool:
+        """Whether one sentence has all of some tokens."""
+        rarest = min((self._holding.get(token, []) for token in tokens), key=len)
+        return any(tokens <= self.sentences[index].tokens for index in rarest[:MAX_VISITS_IN_ALL])
 
 
 def share(weights: Mapping[str, float], held: frozenset[str]) -> float:
     """The part of the weights whose tokens are held."""
-    total = sum(weights.values())
-    return sum(weight for token, weight in weights.items() if token in held) / total if total else 0.0
+    total = fsum(weights.values())
+    return fsum(map(weights.__getitem__, weights.keys() & held)) / total if total else 0.0

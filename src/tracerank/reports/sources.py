@@ -60,7 +60,7 @@ class Sources:
         """The documents that say a statement, those that are cited for it first."""
         cites = frozenset(filter(None, map(canonical_url, cited)))
         found: dict[int, Source] = {}
-        for index in self._index.nearest(weights):
+        for _, index in self._index.nearest(weights):
             number, sentence = self._index.owners[index], self._index.sentences[index]
             if number not in found and stands(share(weights, sentence.tokens), has_values(sentence, statement)):
                 found[number] = self._source(number, self._texts[number].shown(sentence.span), cites)

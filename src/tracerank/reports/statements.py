@@ -20,11 +20,8 @@ class Statement:
     """Content words, stemmed; values are not among them."""
     values: tuple[Value, ...]
     is_negative: bool
-
-    @property
-    def tokens(self) -> frozenset[str]:
-        """Words and values, as they are looked up."""
-        return self.words.union(value.token for value in self.values)
+    tokens: frozenset[str]
+    """Words and values, as they are looked up."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,9 +76,12 @@ def _statements(parts: Sequence[tuple[Span, Words]]) -> Iterator[Statement]:
         rest = groups.pop()
         groups[-1] += rest
     for group in groups:
+        content = frozenset(word for _, words in group for word in words.content)
+        values = tuple(dict.fromkeys(value for _, words in group for value in words.values))
         yield Statement(
             Span(group[0][0].start, group[-1][0].end),
-            frozenset(word for _, words in group for word in words.content),
-            tuple(dict.fromkeys(value for _, words in group for value in words.values)),
+            content,
+            values,
             any(words.is_negative for _, words in group),
+            content.union(value.token for value in values),
         )

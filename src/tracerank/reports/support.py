@@ -5,13 +5,14 @@ are in the pool, and its values. A report contests it that says most of the word
 the same kind, and nowhere the same ones. A value that is more exact, rounded or within a bound is no other value.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from tracerank.reports.index import SentenceIndex, share
+from tracerank.reports.relations import PoolRelations, opposed, proper_words
 from tracerank.reports.sentences import Span
 from tracerank.reports.statements import Report, Sentence, Statement
-from tracerank.reports.values import Value, agree, exclude, read_words, same_amounts
+from tracerank.reports.values import Value, agree, as_written, exclude, read_words, same_amounts
 
 STANDS = 0.6
 """Share of a statement's words, by weight, that a sentence of another report must hold."""
@@ -19,35 +20,41 @@ STANDS_ANYWAY = 0.85
 """The same where its values are not all there."""
 MAX_VALUES = 8
 """A clause with more values is a table or a listing: its values are only looked for as they are."""
+ALIKE = 0.75
+"""Share of the words of two statements that both have, where one denies what the other says."""
+MAX_QUOTED = 400
+"""Characters of a sentence that is quoted from another report."""
 SAME_FRAME = 0.5
 """Share of the words around a value that another report must use with another value."""
+OTHER_FRAME = 0.4
+"""Share of the other's words that this one must have for it."""
 
 
 @dataclass(frozen=True, slots=True)
-class Match:
-    """A statement of one report found in a sentence of another."""
+class Elsewhere:
+    """A sentence of another report that says a claim, or says it with another value."""
 
     report: int
-    sentence: Span
-    share: float
+    text: str
+    start: int
+    end: int
 
 
 @dataclass(frozen=True, slots=True)
-class Conflict:
-    """Another report says the same with another value."""
+class Contradiction(Elsewhere):
+    """A sentence or clause with another value or name, or one that denies the claim."""
 
-    report: int
-    sentence: Span
-    here: tuple[Value, ...]
-    there: tuple[Value, ...]
+    here: tuple[str, ...]
+    """The values of the claim, as they are written."""
+    there: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Support:
     """What the other reports say to one statement."""
 
-    matches: tuple[Match, ...] = ()
-    conflicts: tuple[Conflict, ...] = ()
+    where: tuple[Elsewhere, ...] = ()
+    contradictions: tuple[Contradiction, ...] = ()
     score: float = 0.0
     """Mean over the other reports of how much of the statement their best sentence holds; 0 where one contests it."""
 
@@ -58,9 +65,11 @@ class PoolSupport:
     def __init__(self, prompt: str, reports: Sequence[Report]) -> None:
         self.topic = frozenset(read_words(prompt).content)
         self.index = SentenceIndex(reports, self.topic)
+        self._relations = PoolRelations(reports, self.topic, self.index)
         self._reports = reports
         self._others = max(1, len(reports) - 1)
         self._known: dict[tuple[int, frozenset[str], tuple[Value, ...], bool], Support] = {}
+        self._quoted: dict[tuple[int, Span], Elsewhere] = {}
 
     def of(self, owner: int, statement: Statement) -> Support:
         """What the others say to a statement of the report ``owner``."""
@@ -71,48 +80,87 @@ class PoolSupport:
 
     def _support(self, owner: int, statement: Statement) -> Support:
         text = self._text(owner, statement.span)
-        weights = self.index.weights_of(statement)
+        weights = self.index.weights_of(statement.tokens)
         frame = {word: weights[word] for word in statement.words}
+        is_listing = len(statement.values) > MAX_VALUES
         best: dict[int, tuple[float, int]] = {}
         agreeing: set[int] = set()
-        conflicts: dict[int, Conflict] = {}
-        for index in self.index.nearest(weights, owner):
+        valued: dict[int, Contradiction] = {}
+        contested = {
+            other: self._contradiction(other, there.sentence, [here.text], [there.text])
+            for other, here, there in self._relations.against(owner, statement.span)
+        }
+        for at_most, index in self.index.nearest(weights, owner):
             other, sentence = self.index.owners[index], self.index.sentences[index]
-            best[other] = max(best.get(other, (0.0, 0)), (share(weights, sentence.tokens), -index))
+            if other in best and at_most <= best[other][0] and (not statement.values or other in agreeing):
+                continue
+            held = share(weights, sentence.tokens)
+            best[other] = max(best.get(other, (0.0, 0)), (held, -index))
+            if other not in contested and held >= STANDS and (found := self._denial(text, statement, index)):
+                contested[other] = found
             if statement.values and share(frame, sentence.tokens) >= SAME_FRAME:
                 if has_values(sentence, statement):
                     agreeing.add(other)
-                elif other not in conflicts and (found := self._conflict(text, statement, frame, index)) is not None:
-                    conflicts[other] = found
-        contested = {other: found for other, found in sorted(conflicts.items()) if other not in agreeing}
-        matches = []
+                elif is_listing or other in valued:
+                    continue
+                elif found := self._conflict(text, statement, frame, index):
+                    valued[other] = found
+        contested |= {other: found for other, found in valued.items() if other not in agreeing}
+        where = []
         for other, (held, index) in sorted(best.items()):
             span = self.index.sentences[-index].span
             if other in contested or held < STANDS:
                 continue
             if stands(held, not statement.values or other in agreeing) or same_amounts(text, self._text(other, span)):
-                matches.append(Match(other, span, held))
+                where.append(self._elsewhere(other, span))
         score = sum(held for other, (held, _) in best.items() if other not in contested) / self._others
-        return Support(tuple(matches), tuple(contested.values()), score)
+        return Support(tuple(where), tuple(contested[other] for other in sorted(contested)), score)
 
-    def _conflict(self, text: str, statement: Statement, frame: Mapping[str, float], index: int) -> Conflict | None:
-        """A clause of a sentence with the same words and, of one kind, other values."""
-        if len(statement.values) > MAX_VALUES:
-            return None
+    def _conflict(
+        self, text: str, statement: Statement, frame: Mapping[str, float], index: int
+    ) -> Contradiction | None:
+        """A clause of a sentence that has other values with the same words."""
         other = self.index.owners[index]
         for each in self.index.sentences[index].statements:
             if not 0 < len(each.values) <= MAX_VALUES or share(frame, each.words) < SAME_FRAME:
                 continue
+            said = self._text(other, each.span)
+            if share(self.index.weights_of(each.words), statement.words) < OTHER_FRAME or self._of_others(text, said):
+                continue
             for kind in dict.fromkeys(value.kind for value in statement.values):
-                here = tuple(value for value in statement.values if value.kind == kind)
-                there = tuple(value for value in each.values if value.kind == kind)
-                is_other = there and not any(agree(value, there) for value in here)
-                if is_other and exclude(text, self._text(other, each.span), kind):
-                    return Conflict(other, each.span, here, there)
+                here, there = ([one for one in of.values if one.kind == kind] for of in (statement, each))
+                if there and not any(agree(value, there) for value in here) and exclude(text, said, kind):
+                    return self._contradiction(other, each.span, as_written(text, here), as_written(said, there))
+        return None
+
+    def _of_others(self, one: str, other: str) -> bool:
+        """Whether each of two texts names something that the other does not: then they are about different things."""
+        ours, theirs = (proper_words(text) - self.topic for text in (one, other))
+        return bool(ours - theirs and theirs - ours)
+
+    def _denial(self, text: str, statement: Statement, index: int) -> Contradiction | None:
+        """A clause of a sentence that denies what this one says, or says what it denies, in the same words."""
+        other = self.index.owners[index]
+        for each in self.index.sentences[index].statements:
+            is_alike = len(each.tokens & statement.tokens) >= ALIKE * len(each.tokens | statement.tokens)
+            if each.is_negative == statement.is_negative or not is_alike:
+                continue
+            if found := opposed(text, self._text(other, each.span)):
+                return self._contradiction(other, each.span, found[:1], found[1:])
         return None
 
     def _text(self, report: int, span: Span) -> str:
         return self._reports[report].plain[span.start : span.end]
+
+    def _elsewhere(self, report: int, span: Span) -> Elsewhere:
+        if (report, span) not in self._quoted:
+            text = self._reports[report].shown(span)[:MAX_QUOTED]
+            self._quoted[report, span] = Elsewhere(report, text, *span)
+        return self._quoted[report, span]
+
+    def _contradiction(self, report: int, span: Span, here: Iterable[str], there: Iterable[str]) -> Contradiction:
+        quoted = self._elsewhere(report, span)
+        return Contradiction(report, quoted.text, *span, tuple(here), tuple(there))
 
 
 def stands(held: float, has_all_values: bool) -> bool:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
+from math import inf
 from typing import NamedTuple
 
 from tracerank.answers.english import MONTHS, NEGATIONS, words
@@ -26,7 +27,7 @@ NEARLY = 0.1
 _MONTH = rf"(?:{'|'.join(month.title() for month in MONTHS)}|(?:Jan|Feb|Mar|Apr|Jun|Jul|Aug|Sept?|Oct|Nov|Dec)\.?)"
 _WRITTEN = lazy_pattern(
     rf"{_MONTH}\s+\d{{1,2}}(?:st|nd|rd|th)?(?:,?\s+\d{{4}})?\b|\d{{1,2}}(?:st|nd|rd|th)?\s+(?:of\s+)?{_MONTH}(?:,?\s+\d{{4}})?\b"
-    rf"|{_MONTH}\s+\d{{4}}\b|(?:[$£€]\s?)?\d+(?:[,./-]\d+)*(?:\s?%|\s+(?:hundred|thousand|million|billion|trillion|percent)\b)?"
+    rf"|{_MONTH}\s+\d{{4}}\b|\d{{4}}(?=[-–]\d{{4}}\b)|(?:[$£€]\s?)?\d+(?:[,./-]\d+)*(?:\s?%|\s+(?:hundred|thousand|million|billion|trillion|percent)\b)?"
 )
 _WORD = lazy_pattern(r"[0-9][0-9,]*(?:\.[0-9]+)?|[^\W\d_]+")
 _EMPTY = (
@@ -117,12 +118,17 @@ def _agree(a: Value, b: Value) -> bool:
     if a.amount is None or b.amount is None:
         is_plain_years = "-" not in a.token and "-" not in b.token
         return not is_plain_years and likeness(a.token, b.token) > 0
-    one, other = a.amount, b.amount
-    is_near = abs(one - other) <= NEARLY * max(abs(one), abs(other))
-    if not (a.bound or b.bound):
-        is_rounded = round(one) == round(other) and (one == round(one)) != (other == round(other))
-        return is_near and (is_rounded or likeness(a.token, b.token) > 0)
-    return is_near or (_fits(a.bound, one, b.bound, other) and _fits(b.bound, other, a.bound, one))
+    if a.bound or b.bound:
+        (low, high), (other_low, other_high) = _range(a.bound, a.amount), _range(b.bound, b.amount)
+        return low <= other_high and other_low <= high
+    is_rounded = round(a.amount) == round(b.amount) and a.amount.is_integer() != b.amount.is_integer()
+    is_near = abs(a.amount - b.amount) <= NEARLY * max(abs(a.amount), abs(b.amount))
+    return is_near and (is_rounded or likeness(a.token, b.token) > 0)
+
+
+def _range(bound: str, amount: float) -> tuple[float, float]:
+    slack = NEARLY * abs(amount)
+    return (-inf if bound == "<" else amount - slack), (inf if bound == ">" else amount + slack)
 
 
 def same_amounts(text: str, other: str) -> bool:
@@ -138,25 +144,25 @@ def exclude(text: str, other: str, kind: str) -> bool:
     return not found or (False in found and True not in found)
 
 
-def _fits(bound: str, amount: float, other_bound: str, other: float) -> bool:
-    """Whether another amount may lie within a bound; two bounds of one kind always may."""
-    if bound == ">":
-        return other >= amount or other_bound == ">"
-    if bound == "<":
-        return other <= amount or other_bound == "<"
-    return other_bound in (">", "<")
-
-
 def written(text: str, value: Value) -> tuple[int, int] | None:
     """Where a value stands in a text, as it is written there; None: in words, or nowhere."""
     spans = (found.span() for found in _WRITTEN.finditer(text))
     return next((span for span in spans if value.token in tokens(text[slice(*span)])), None)
 
 
+def as_written(text: str, values: Iterable[Value]) -> tuple[str, ...]:
+    """Values as a text has them, on one line."""
+    line = " ".join(text.split())
+    spans = [(value, written(line, value)) for value in values]
+    return tuple(plainly(value) if span is None else line[slice(*span)] for value, span in spans)
+
+
 def plainly(value: Value) -> str:
     """A value that is not written in figures."""
     number = value.token[1:].strip("-") if value.amount is None else f"{value.amount:,g}"
-    return f"{value.kind}{number}" if value.kind in _SIGNS else number
+    if value.kind in _SIGNS:
+        return f"{value.kind}{number}"
+    return number if value.kind in (DATE, NUMBER) else f"{number} {value.kind}"
 
 
 @lru_cache(maxsize=65536)

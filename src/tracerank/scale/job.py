@@ -17,7 +17,7 @@ from tracerank.answers.exact import normalize_text
 from tracerank.errors import TraceRankError, UsageError
 from tracerank.extras import needed
 from tracerank.readers.base import Problem
-from tracerank.readers.sources.field_map import name_and_map
+from tracerank.readers.sources.field_map import spelled
 from tracerank.readers.sources.record_fields import QUESTION_FIELDS, sample_id_of
 from tracerank.scale.decide_pools import SOURCE, DecidePools
 
@@ -44,7 +44,7 @@ class Job:
 
     def key_column(self, columns: Sequence[str]) -> str:
         """The column whose values never differ between rollouts of one question."""
-        paths = name_and_map(self.decide.reader)[1].paths
+        paths = spelled(self.decide.reader).fields.paths
         mapped = [paths[name].partition(".")[0] for name in ("question_id", "question") if name in paths]
         # A bare id may be that of the rollout, so it comes last.
         for name in (*mapped, *(name for name in QUESTION_FIELDS if name != "id"), "id"):
@@ -54,7 +54,7 @@ class Job:
 
     def is_numbered(self, columns: Sequence[str]) -> bool:
         """Whether a column holds the position of a rollout among those of its question."""
-        has_map = "sample_id" in name_and_map(self.decide.reader)[1].paths
+        has_map = "sample_id" in spelled(self.decide.reader).fields.paths
         return has_map or sample_id_of(dict.fromkeys(columns, 0)) is not None
 
     def parts_of(self, keys: Iterable[Any]) -> list[int]:

@@ -24,11 +24,13 @@ from tracerank.pools.pool import PAPER_K, Pool
 from tracerank.pools.types import Question, Retained, Rollout
 from tracerank.readers.base import Record
 from tracerank.readers.detect import AUTO
-from tracerank.reports.deciding import ByLength
+from tracerank.reports.deciding import ByLength, with_disputes
 from tracerank.stopping.rules import ExpectedGain, Rule, State, Verdict
 from tracerank.votes.base import Decision, Method
 from tracerank.votes.escalation import Escalating
 from tracerank.votes.voting import ANSWERED
+
+LONG_ANSWERS = "long answers: how far they agree is no reason to stop, so the budget decides"
 
 
 class Session:
@@ -54,14 +56,12 @@ class Session:
             method = fitted_method(method) if is_fitted(method) else load_method(method)
         self.method: Method = method
         """What decides in the end."""
-        first = method.first if isinstance(method, Escalating) else method
-        # Stopping goes by how short answers agree; reports are compared when the decision is wanted.
-        self._running = first.short if isinstance(first, ByLength) else first
+        self._first = method.first if isinstance(method, Escalating) else method
         self._rollouts: list[Rollout] = []
         self._dropped: dict[int, str] = {}
         self._answered: list[Rollout] = []
         self._lines = TextLines()
-        self._decision = Decision(self.question.id, None, None)
+        self._decision: Decision | None = Decision(self.question.id, None, None)
         self.state = State(0)
         """What the rule looks at."""
 
@@ -97,28 +97,41 @@ class Session:
             return Verdict(False, f"the budget of {self.budget} rollouts is spent")
         if not self._rollouts:
             return Verdict(True, "nothing has been run yet")
-        return self.rule.verdict(self.state, self.budget - len(self))
+        verdict = self.rule.verdict(self.state, self.budget - len(self))
+        return Verdict(True, LONG_ANSWERS) if verdict and self._has_reports else verdict
 
     @property
     def chosen(self) -> int | None:
         """The ``sample_id`` of the rollout whose answer would be returned now; None: there is none."""
-        return self._decision.sample_id
+        return self._decided().sample_id
 
     def decision(self) -> Decision:
         """What would be returned now."""
-        final = self.method
-        is_made = final is self._running or (isinstance(final, ByLength) and not final.is_long(self.pool))
-        return self._decision if is_made else final.decide(self.pool)
+        return self.method.decide(self.pool) if isinstance(self.method, Escalating) else self._decided()
+
+    @property
+    def _has_reports(self) -> bool:
+        return isinstance(self._first, ByLength) and self._first.is_long(self.pool)
+
+    def _decided(self) -> Decision:
+        if self._decision is None:
+            self._decision = self._first.decide(self.pool)
+        return self._decision
 
     def _update(self) -> None:
-        """Decide again, and summarise how the meanings stand."""
-        before, answered = self._decision.sample_id, self._answered
+        """Decide again, and summarise how the meanings stand; reports are compared when the decision is wanted."""
+        if self._has_reports:
+            self._decision, self.state = None, State(len(self))
+            return
+        before, answered = self._decision.sample_id if self._decision else None, self._answered
+        method = self._first.short if isinstance(self._first, ByLength) else self._first
         table = evidence_table(self.question.text, answered, self._lines) if answered else None
-        if isinstance(self._running, EvidenceSelector) and table is not None:
+        if isinstance(method, EvidenceSelector) and table is not None:
             retained = Retained(tuple(answered), dict(self._dropped))
-            self._decision = self._running.decision(self.pool, retained, table)
+            decision = method.decision(self.pool, retained, table)
         else:
-            self._decision = self._running.decide(self.pool)
+            decision = method.decide(self.pool)
+        self._decision = with_disputes(self.pool, decision) if isinstance(self._first, ByLength) else decision
         if table is None or not len(table.votes):
             self.state = State(len(self))
             return
@@ -128,7 +141,7 @@ class Session:
         self.state = State(
             len(self),
             tuple(sorted(table.votes.tolist(), reverse=True)),
-            self._decision.certainty,
+            decision.certainty,
             agrees=chosen is not None and last == chosen,
             changed=before is not None and rows.get(before) != chosen,
             run=0 if last is None else sum(1 for _ in takewhile(lambda each: each == last, reversed(meanings))),

@@ -23,9 +23,6 @@ class Relation(NamedTuple):
     name: str
     target: str
 
-    def __str__(self) -> str:
-        return "|".join(self)
-
 
 @dataclass(frozen=True, slots=True)
 class GraphRecipe:

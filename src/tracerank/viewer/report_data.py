@@ -7,7 +7,8 @@ from bisect import bisect_left
 from collections.abc import Callable
 from typing import Any
 
-from tracerank.reports.comparison import Claim, Comparison, Elsewhere
+from tracerank.reports.comparison import Claim, Comparison
+from tracerank.reports.support import Elsewhere
 
 
 def report_data(comparison: Comparison, is_richest: bool) -> dict[str, Any] | None:

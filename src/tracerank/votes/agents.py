@@ -1,6 +1,6 @@
 """How reliable each agent is where pools mix several: from labels, or from how the agents agree, where that can tell.
 
-Counts and estimates only; the vote that weighs agents is in ``agent_vote.py``. Abstentions neither help nor harm an
+Counts and estimates only; the vote that weighs agents is in ``fitted_vote.py``. Abstentions neither help nor harm an
 agent: what is estimated is how often it is right where it answers.
 """
 
@@ -69,6 +69,10 @@ class Reliabilities:
     """The least weight."""
     are_by_file: bool = False
     """Agents go by the files that their rollouts were read from."""
+
+    def __post_init__(self) -> None:
+        if not all(0 <= value <= 1 for value in (*self.values.values(), self.mean, self.floor)):
+            raise ValueError("reliabilities lie between 0 and 1")
 
     def weight(self, agent: str | None) -> float:
         """What a vote of the agent counts for: 1 if it is the most reliable."""

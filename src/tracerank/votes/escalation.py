@@ -39,11 +39,11 @@ class Escalating:
     method cannot decide, because it failed or there is no candidate, are not escalated.
     """
 
-    def __init__(self, first: Method, second: Method, below: float, name: str | None = None) -> None:
+    def __init__(self, first: Method, second: Method, below: float) -> None:
         if not 0 < below <= 1:
             raise UsageError(f"below must be a confidence above 0, up to 1, got {below:g}")
         self.first, self.second, self.below = first, second, below
-        self.name = name or f"{first.name}+{second.name}"
+        self.name = f"{first.name}+{second.name}"
 
     def decide(self, pool: Pool) -> Decision:
         [decision] = self.iter_decisions([pool])

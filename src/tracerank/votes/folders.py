@@ -37,7 +37,7 @@ SHIPPED = "evidence"
 TRACE = "trace"
 """The kind of a folder without a description of ours: its loader reports what is missing. And the name of the network
 that comes with the package."""
-KINDS = (SHIPPED, TRACE, "vote", "agents")
+KINDS = (SHIPPED, TRACE, "vote")
 _HUB_NAME = re.compile(r"\w[\w.-]*/\w[\w.-]*(@[\w./-]+)?")
 _HUB_FILES = ("*.json", "*.safetensors", "README.md", FITTED_ON, f"*/{FITTED_ON}")
 

@@ -1,16 +1,14 @@
 """Choices that compare no answers: the first rollout, the one with fewest tools, any one, the one known to be right."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from random import Random
 
 from tracerank.errors import TraceRankError
+from tracerank.pools.correctness import correctness
 from tracerank.pools.pool import Pool
 from tracerank.pools.types import BROWSING, Rollout
 from tracerank.votes.base import Decision
 from tracerank.votes.voting import ANSWERED
-
-Correctness = Callable[[Rollout, Sequence[str]], float | None]
-"""How right a rollout is, given the references; None: unknown."""
 
 
 class SingleRollout:
@@ -74,13 +72,10 @@ class Oracle:
 
     name = "oracle"
 
-    def __init__(self, correctness: Correctness) -> None:
-        self.correctness = correctness
-
     def decide(self, pool: Pool) -> Decision:
         """The best by label or reference, ties to the first; raises where nothing says what is right."""
         retained = pool.retained(ANSWERED)
-        known = {one.sample_id: self.correctness(one, pool.question.references) for one in retained.kept}
+        known = {one.sample_id: correctness(one, pool.question.references) for one in retained.kept}
         judged = {sample_id: value for sample_id, value in known.items() if value is not None}
         if retained.kept and not judged:
             raise TraceRankError(

@@ -52,73 +52,58 @@ def run(*arguments: object) -> Result:
     return CliRunner().invoke(app, ["lab", "rollout", *map(str, arguments)])
 
 
-def sampled(*arguments: object, policy: str = "lexical:base") -> Result:
-    result = run(*arguments, "--policy", policy)
+def sampled(*arguments: object) -> Result:
+    result = run(*arguments)
     assert result.exit_code == 0, result.output
     return result
 
 
-def test_pools_are_written_and_summed_up(asked: Path, index: Path, tmp_path: Path) -> None:
-    output = tmp_path / "pools.jsonl"
-    result = sampled(asked, "--corpus", index, "-k", 5, "-o", output)
-    pools = list(iter_pools([output]))
-    assert [(pool.question.id, len(pool)) for pool in pools] == [("1", 5), ("2", 5), ("3", 5)]
-    assert pools[0].question.references == ("Ada Korn",)
-    assert "3 questions, 15 rollouts; " in result.stderr
-    assert "single accuracy 0." in result.stderr
-    assert list(tmp_path.glob("pools.jsonl.*")) == []
+@pytest.fixture
+def base(asked: Path, index: Path, chat: Server) -> tuple[object, ...]:
+    return (asked, "--corpus", index, "-k", 4, "--chat", f"{chat.url}#toy")
 
 
-def test_the_bytes_follow_from_the_seed(asked: Path, index: Path, tmp_path: Path) -> None:
-    def made(name: str, *arguments: object) -> bytes:
-        sampled(asked, "--corpus", index, "-k", 4, "-o", tmp_path / name, *arguments)
-        return (tmp_path / name).read_bytes()
-
-    alone = made("a.jsonl")
-    assert made("c.jsonl", "--seed", 1) != alone
-    assert gzip.decompress(made("d.jsonl.gz")) == alone
-
-
-def test_bad_questions_are_listed_and_the_others_sampled(index: Path, tmp_path: Path) -> None:
-    asked = write_rows(tmp_path / "q.jsonl", [{"colour": "blue"}, *QUESTIONS])
-    result = sampled(asked, "--corpus", index, "-k", 1, "-o", tmp_path / "p.jsonl")
-    assert f"problem: {asked}:1: no question" in result.stderr
-    assert len(json_lines((tmp_path / "p.jsonl").read_text())) == 3
-
-
-# ---- chat
-
-
-def test_a_chat_agent_is_sampled_at_once_and_written_in_order(
-    asked: Path, index: Path, tmp_path: Path, chat: Server
+def test_rollouts_are_sampled_at_once_and_written_in_order(
+    base: tuple[object, ...], tmp_path: Path, chat: Server
 ) -> None:
-    policy = f"chat:{chat.url}#toy"
-    output = tmp_path / "pools.jsonl"
-    result = sampled(asked, "--corpus", index, "-k", 4, "-o", output, "--concurrency", 3, "--json", policy=policy)
+    output, one_by_one = tmp_path / "pools.jsonl", tmp_path / "one.jsonl.gz"
+    result = sampled(*base, "-o", output, "--concurrency", 3, "--json")
     rows = json_lines(output.read_text())
     assert [(row["question_id"], row["sample_id"]) for row in rows] == [(q, s) for q in "123" for s in range(4)]
     assert all(row["searches"][0]["evidence"] for row in rows)
+    assert next(iter_pools([output])).question.references == ("Ada Korn",)
     assert {request["model"] for request in chat.requests} == {"toy"}
     summary = json.loads(result.stdout)
     assert (summary["calls"], summary["prompt_tokens"], summary["completion_tokens"]) == (24, 24 * 7, 24 * 2)
-    sampled(asked, "--corpus", index, "-k", 4, "-o", tmp_path / "one.jsonl", "--concurrency", 1, policy=policy)
-    assert (tmp_path / "one.jsonl").read_bytes() == output.read_bytes()
+    result = sampled(*base, "-o", one_by_one, "--concurrency", 1)
+    assert "3 questions, 12 rollouts; " in result.stderr
+    assert "single accuracy 0." in result.stderr
+    assert gzip.decompress(one_by_one.read_bytes()) == output.read_bytes()
+    sampled(*base, "-o", tmp_path / "other.jsonl", "--seed", 1)
+    assert (tmp_path / "other.jsonl").read_bytes() != output.read_bytes()
+
+
+def test_bad_questions_are_listed_and_the_others_sampled(base: tuple[object, ...], asked: Path, tmp_path: Path) -> None:
+    write_rows(asked, [{"colour": "blue"}, *QUESTIONS])
+    result = sampled(*base, "-o", tmp_path / "p.jsonl")
+    assert f"problem: {asked}:1: no question" in result.stderr
+    assert len(json_lines((tmp_path / "p.jsonl").read_text())) == 12
 
 
 def test_what_a_server_failed_on_is_made_again_by_the_same_command(
-    asked: Path, index: Path, tmp_path: Path, chat: Server
+    base: tuple[object, ...], tmp_path: Path, chat: Server
 ) -> None:
-    policy, whole, output = f"chat:{chat.url}#toy", tmp_path / "whole.jsonl", tmp_path / "pools.jsonl"
-    arguments = (asked, "--corpus", index, "-k", 4, "--concurrency", 2)
-    sampled(*arguments, "-o", whole, policy=policy)
+    whole, output = tmp_path / "whole.jsonl", tmp_path / "pools.jsonl"
+    arguments = (*base, "--concurrency", 2)
+    sampled(*arguments, "-o", whole)
     chat.requests.clear()
     chat.rule = lambda request: searching(request) if len(chat.requests) <= 11 else error(400, "out of credit")
-    result = run(*arguments, "-o", output, "--policy", policy)
+    result = run(*arguments, "-o", output)
     assert result.exit_code == 3
     assert "of 12 rollouts failed; the same command tries only these again" in result.stderr
     assert "HTTP 400: out of credit" in result.stderr
     chat.rule = searching
-    summary = json.loads(sampled(*arguments, "-o", output, "--json", "--chat-time", "9", policy=policy).stdout)
+    summary = json.loads(sampled(*arguments, "-o", output, "--json", "--chat-time", "9").stdout)
     assert 3 <= summary["resumed"] <= 5
     assert output.read_bytes() == whole.read_bytes()
 
@@ -128,18 +113,17 @@ def test_what_a_server_failed_on_is_made_again_by_the_same_command(
     [(error(401, "who are you"), "wants a key"), (error(404, "model not found"), "no model 'toy'")],
 )
 def test_where_nothing_can_work_at_all_one_line_says_so(
-    asked: Path, index: Path, tmp_path: Path, chat: Server, reply: Reply, words: str
+    base: tuple[object, ...], tmp_path: Path, chat: Server, reply: Reply, words: str
 ) -> None:
     chat.rule = lambda _: reply
-    result = run(asked, "--corpus", index, "-k", 4, "-o", tmp_path / "p.jsonl", "--policy", f"chat:{chat.url}#toy")
-    assert words in error_of(result)
+    assert words in error_of(run(*base, "-o", tmp_path / "p.jsonl"))
     assert list(tmp_path.glob("p.jsonl*")) == []
 
 
-def test_chat_options_reach_the_server(asked: Path, index: Path, tmp_path: Path, chat: Server) -> None:
+def test_options_reach_the_server(base: tuple[object, ...], tmp_path: Path, chat: Server) -> None:
     chat.rule = lambda request: said("<answer>Ada Korn</answer>")
-    options = ("--temperature", 0.3, "--top-p", 0.9, "--max-tokens", 77, "--style", "browser", "-k", 1)
-    sampled(asked, "--corpus", index, "-o", tmp_path / "p.jsonl", *options, policy=f"chat:{chat.url}#toy")
+    options = ("--temperature", 0.3, "--top-p", 0.9, "--max-tokens", 77, "--style", "browser")
+    sampled(*base, "-o", tmp_path / "p.jsonl", *options)
     request = chat.requests[0]
     assert (request["temperature"], request["top_p"], request["max_tokens"]) == (0.3, 0.9, 77)
     assert len(request["tools"]) == 3
@@ -147,9 +131,9 @@ def test_chat_options_reach_the_server(asked: Path, index: Path, tmp_path: Path,
 
 
 def test_mistakes_end_in_one_line_before_any_work(asked: Path, index: Path, tmp_path: Path) -> None:
-    lexical, output = ("--policy", "lexical:base"), ("-o", tmp_path / "p.jsonl")
-    assert "is no server" in error_of(run(asked, "--corpus", index, *output, "--policy", "chat:host#m"))
-    assert "no index" in error_of(run(asked, *output, *lexical, "--corpus", tmp_path))
-    assert "no such file" in error_of(run(tmp_path / "none", *output, *lexical, "--corpus", index))
-    assert "is one of the input files" in error_of(run(asked, "-o", asked, *lexical, "--corpus", index))
+    chat, output = ("--chat", "http://host#m"), ("-o", tmp_path / "p.jsonl")
+    assert "is no server" in error_of(run(asked, "--corpus", index, *output, "--chat", "host#m"))
+    assert "no index" in error_of(run(asked, *output, *chat, "--corpus", tmp_path))
+    assert "no such file" in error_of(run(tmp_path / "none", *output, *chat, "--corpus", index))
+    assert "is one of the input files" in error_of(run(asked, "-o", asked, *chat, "--corpus", index))
     assert list(tmp_path.glob("p.jsonl*")) == []

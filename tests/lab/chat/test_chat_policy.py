@@ -6,7 +6,7 @@ from math import exp
 
 import pytest
 
-from tests.lab.lexical.tiny_corpus import WordRetriever
+from tests.lab.tiny_corpus import WordRetriever
 from tests.scripted_chat import (
     COMPLETION_TOKENS,
     PROMPT_TOKENS,

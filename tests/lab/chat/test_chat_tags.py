@@ -2,8 +2,8 @@
 
 import pytest
 
-from tests.lab.lexical.tiny_corpus import WordRetriever
 from tests.lab.shelves import HOSTILE
+from tests.lab.tiny_corpus import WordRetriever
 from tests.scripted_chat import ScriptedChat, in_turn
 from tracerank.endpoints.chat import ChatReply
 from tracerank.lab.chat.policy import ChatPolicy, Limits

@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from tests.lab.lexical.tiny_corpus import WordRetriever
 from tests.lab.shelves import RIVERS, corpus_of
+from tests.lab.tiny_corpus import WordRetriever
 from tests.scripted_chat import ScriptedChat, calling, in_turn
 from tracerank.lab.chat.policy import ChatPolicy, Limits
 from tracerank.lab.chat.prompts import prompt_text

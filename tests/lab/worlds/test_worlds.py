@@ -13,15 +13,28 @@ import pytest
 
 from tracerank.answers.exact import exact_match
 from tracerank.errors import UsageError
+from tracerank.lab.worlds.agents import ErrorModel
+from tracerank.lab.worlds.library import SearchModel
 from tracerank.lab.worlds.pages import Passage, Source
-from tracerank.lab.worlds.presets import FAULTLESS, PAPER, iter_cases, iter_world, preset_named
-from tracerank.lab.worlds.questions import Case
+from tracerank.lab.worlds.presets import PAPER, Preset, iter_cases, iter_world, preset_named
+from tracerank.lab.worlds.questions import Case, WorldModel
+from tracerank.lab.worlds.searching import BrowsingHabits, SearchHabits
 from tracerank.pools.pool import Pool
 from tracerank.pools.types import BROWSING, WEBQA
 
 SETTINGS = (WEBQA, BROWSING)
 SRC = Path(__file__).parents[3] / "src"
 QUESTIONS = 80
+_PARTS = (
+    WorldModel(hopeless=0.0, namesake=0.0, stale=0.0, register=1.0),
+    SearchModel(),
+    ErrorModel(0.0, 0.0, 0.0, gives_up=0.0, early_stop=0.0, wrong_hop=0.0, misread=0.0, heed=1.0),
+)
+FAULTLESS = {
+    WEBQA: Preset(*_PARTS, SearchHabits((1.0, 0.0, 0.0), most_searches=40)),
+    BROWSING: Preset(*_PARTS, BrowsingHabits(room=400.0, searches_on=(1.0, 0.0, 0.0))),
+}
+"""Nothing misleads and no agent errs."""
 
 
 @cache
@@ -107,8 +120,8 @@ def test_a_misleading_page_explains_every_wrong_answer_of_a_world_without_other_
 
 
 def test_presets_are_found_by_name_and_setting() -> None:
-    assert preset_named("faultless", BROWSING) is FAULTLESS[BROWSING]
-    with pytest.raises(UsageError, match="'moon'; choose one of paper, scattered, faultless"):
+    assert preset_named("paper", BROWSING) is PAPER[BROWSING]
+    with pytest.raises(UsageError, match="'moon'; choose one of paper, scattered"):
         preset_named("moon", WEBQA)
     with pytest.raises(UsageError, match="choose one of webqa, browsing"):
         preset_named("paper", "lab")

@@ -9,7 +9,7 @@ import pytest
 from tracerank.pools.types import BROWSING
 from tracerank.readers.base import Parsed, UnreadableRollout
 from tracerank.readers.calls.text_calls import tagged_returns, written_calls
-from tracerank.readers.formats.chat import ChatReader
+from tracerank.readers.detect import READERS
 from tracerank.readers.formats.tongyi import TongyiReader
 
 READER = TongyiReader()
@@ -63,7 +63,7 @@ def test_messages_become_a_browsing_rollout() -> None:
     page = f"The useful information in {A} for user goal the name as follows: \n\nEvidence in page: \nAll of it"
     row = record(*SEARCHED, visit, returns(page), FINAL, answer=[["Paris", "City of Paris"]])
     assert READER.recognises(row)
-    assert not ChatReader().recognises(row)
+    assert not READERS["openai-chat"].recognises(row)
     parsed = parse(row)
     assert (parsed.question.text, parsed.question.references) == ("Which city?", ("Paris", "City of Paris"))
     assert (parsed.rollout.answer, parsed.rollout.setting, parsed.rollout.label) == ("Paris", BROWSING, None)

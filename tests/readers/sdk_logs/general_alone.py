@@ -15,8 +15,9 @@ from tests.readers.sdk_logs.make import SCENARIOS
 from tracerank.errors import MalformedRollout
 from tracerank.readers.base import Parsed
 from tracerank.readers.detect import READERS
-from tracerank.readers.formats.general import GeneralReader, not_understood, reading_of
 from tracerank.readers.inspection import is_read_whole
+from tracerank.readers.sources.record_fields import decoded
+from tracerank.readers.walk import read_anything
 
 _PARTS = ("question", "answer", "queries", "evidence")
 
@@ -37,17 +38,17 @@ class Compared:
 def compared(name: str) -> Compared:
     """The sample of a format."""
     record = SAMPLES[name]
-    general = GeneralReader()
+    general = READERS["general"]
     if not general.recognises(record):
         return Compared(_PARTS, "not recognised")
     try:
         found = general.parse(record, name)
     except MalformedRollout as error:
         return Compared(_PARTS, str(error))
-    reading = reading_of(record)
+    reading = read_anything(decoded(record))
     own = _seen(READERS[name].parse(record, name))
     differing = tuple(part for part, mine, its in zip(_PARTS, _seen(found), own, strict=True) if mine != its)
-    told = not_understood(found.rollout, reading) or ("low confidence" if reading.confidence == "low" else "")
+    told = reading.not_understood(found.rollout) or ("low confidence" if reading.confidence == "low" else "")
     if any(map(is_read_whole, found.rollout.searches)):
         told = told or "read as one text"  # inspect counts these
     return Compared(differing, told)

@@ -12,7 +12,7 @@ import pytest
 from tracerank.errors import ReadError, UsageError
 from tracerank.readers import Problem, read_pools
 from tracerank.readers.base import RecordAt
-from tracerank.readers.formats.chat import ChatReader
+from tracerank.readers.detect import READERS
 from tracerank.readers.sources.arrow import iter_parquet
 
 pa = pytest.importorskip("pyarrow")
@@ -79,7 +79,7 @@ def test_a_table_of_transcripts_is_read_like_any_file(tmp_path: Path) -> None:
     ]
     # As data sets keep them: lists as JSON in a text column.
     table = pa.Table.from_pylist([{"question": "Who?", "messages": json.dumps(messages)}] * 2)
-    (pool,) = read_pools(written(tmp_path / "x.parquet", table), reader=ChatReader())
+    (pool,) = read_pools(written(tmp_path / "x.parquet", table), reader=READERS["openai-chat"])
     assert [rollout.answer for rollout in pool.rollouts] == ["Ada", "Ada"]
     assert [search.query for search in pool.rollouts[0].searches] == ["q"]
     assert pool.rollouts[1].source == f"{tmp_path / 'x.parquet'}:row 2"

@@ -1,9 +1,9 @@
 """Traces of agents in every dialect: one rollout a trace, joined from spans in any order, judged by nobody inside."""
 
+import copy
 import csv
 import json
 import time
-import warnings
 from contextlib import suppress
 from pathlib import Path
 from random import Random
@@ -17,7 +17,7 @@ from tracerank.errors import MalformedRollout
 from tracerank.pools.pool import Pool
 from tracerank.pools.types import Rollout
 from tracerank.readers import Problem, read_pools
-from tracerank.readers.formats.chat import ChatReader
+from tracerank.readers.detect import READERS
 from tracerank.readers.spans.reader import TelemetryReader
 
 READER = TelemetryReader()
@@ -93,126 +93,8 @@ def genai_rows(trace: str = "t1", question: str = "Who?", final: str = FINAL, pa
     ]
 
 
-def otlp_rows() -> Rows:
-    return [{"resourceSpans": [{"resource": {}, "scopeSpans": [{"scope": {}, "spans": genai_rows()}]}]}]
-
-
-def structured_rows() -> Rows:
-    """Messages as OTLP objects instead of JSON text."""
-    asked, answer = [parts("user", text("Who?"))], [parts("assistant", text(FINAL))]
-    rows = genai_rows()
-    rows[2] = genai("t1", "s1", "", "invoke_agent", 10, input__messages=asked, output__messages=answer)
-    return rows
-
-
-def messages_only_rows() -> Rows:
-    """No tool spans: the calls stand in the messages of the model."""
-    call = {"type": "tool_call", "id": "c1", "name": "web_search", "arguments": {"query": "q"}}
-    back = {"type": "tool_call_response", "id": "c1", "response": PAGE}
-    turns = [parts("user", text("Who?")), parts("assistant", text("I look."), call), parts("tool", back)]
-    first = genai(
-        "t1", "s1", "", "chat", 1, input__messages=json.dumps(turns[:1]), output__messages=json.dumps(turns[1:2])
-    )
-    answer = json.dumps([parts("assistant", text(FINAL))])
-    return [genai("t1", "s2", "", "chat", 2, input__messages=json.dumps(turns), output__messages=answer), first]
-
-
-def retrieval_rows() -> Rows:
-    found = {"retrieval__query__text": "q", "retrieval__documents": json.dumps(PAGE)}
-    return [*genai_rows()[::2], genai("t1", "s9", "s1", "retrieval", 15, **found)]
-
-
-def sdk_rows() -> Rows:
-    """As the SDK's own to_json writes a span."""
-    rows = []
-    for row in genai_rows():
-        attributes = {pair["key"]: pair["value"]["stringValue"] for pair in row["attributes"]}
-        context = {"trace_id": f"0x{row['traceId']}", "span_id": row["spanId"], "trace_state": "[]"}
-        start = f"2024-05-01T12:00:{row['startTimeUnixNano'][-2:]}.000000Z"
-        parent = row["parentSpanId"] or None
-        rows.append(
-            {
-                "name": row["name"],
-                "context": context,
-                "parent_id": parent,
-                "start_time": start,
-                "attributes": attributes,
-            }
-        )
-    return rows
-
-
-def logfire_rows() -> Rows:
-    """Rows of Logfire, attributes as pydantic-ai wrote them first."""
-    asked, answer = json.dumps([parts("user", text("Who?"))]), FINAL
-    fixed = {"trace_id": "t1", "otel_status_code": "UNSET"}
-    root = {
-        "span_id": "s1",
-        "parent_span_id": None,
-        "span_name": "agent run",
-        "start_timestamp": "2024-05-01T12:00:01Z",
-    }
-    tool = {
-        "span_id": "s2",
-        "parent_span_id": "s1",
-        "span_name": "running tool",
-        "start_timestamp": "2024-05-01T12:00:02Z",
-    }
-    called = {"gen_ai.tool.name": "web_search", "tool_arguments": '{"query": "q"}', "tool_response": json.dumps(PAGE)}
-    return [
-        {**fixed, **root, "attributes": {"pydantic_ai.all_messages": asked, "final_result": answer}},
-        {**fixed, **tool, "attributes": called},
-    ]
-
-
-def langfuse_otel_rows() -> Rows:
-    """Langfuse's own attributes in OTLP spans, and a question as Google's ADK logs it."""
-    rows = genai_rows()[1:]
-    first = json.dumps({"new_message": {"parts": [{"text": "Who?"}], "role": "user"}})
-    kinds = [("tool", '{"query": "q"}', json.dumps(PAGE)), ("agent", first, FINAL)]
-    for row, (kind, asked, back) in zip(rows, kinds, strict=True):
-        named = {"type": kind, "input": asked, "output": back}
-        row["name"] = "execute_tool web_search"
-        row["attributes"] = [{"key": f"langfuse.observation.{k}", "value": otlp(v)} for k, v in named.items()]
-    return rows
-
-
-def openinference(kind: str, span: str, parent: str | None, start: int, **attributes: Any) -> dict[str, Any]:
-    flat = {"openinference.span.kind": kind, **{k.replace("__", "."): v for k, v in attributes.items()}}
-    return {
-        "name": attributes.get("name", kind.lower()),
-        "context": {"trace_id": "t1", "span_id": span},
-        "parent_id": parent,
-        "start_time": f"2024-05-01T12:00:{start}+00:00",
-        "attributes": flat,
-    }
-
-
-def openinference_rows() -> Rows:
-    document = "retrieval__documents__0__document"
-    metadata = json.dumps({"title": "Ada", "source": "https://ex.org/ada"})
-    message = "llm__output_messages__0__message"
-    found = {f"{document}__id": "d7", f"{document}__content": "Ada wrote it.", f"{document}__metadata": metadata}
-    calling = {f"{message}__role": "assistant", f"{message}__tool_calls__0__tool_call__function__name": "web_search"}
-    return [
-        openinference("AGENT", "s1", None, 10, input__value='{"question": "Who?"}', output__value=FINAL),
-        openinference("LLM", "s2", "s1", 11, input__value="Who?", **calling),
-        openinference("RETRIEVER", "s3", "s1", 12, input__value="q", **found),
-    ]
-
-
-def phoenix_rows() -> Rows:
-    """Rows of Phoenix's data frame: attributes in columns, lists of objects with dotted keys."""
-    fixed = {"context.trace_id": "t1", "start_time": "2024-05-01T12:00:10"}
-    documents = [
-        {"document.content": "Ada wrote it.", "document.metadata": {"title": "Ada", "source": "https://ex.org/ada"}}
-    ]
-    root = {"context.span_id": "s1", "parent_id": None, "span_kind": "CHAIN", "name": "run"}
-    search = {"context.span_id": "s2", "parent_id": "s1", "span_kind": "RETRIEVER", "name": "find"}
-    return [
-        {**fixed, **root, "attributes.input.value": "Who?", "attributes.output.value": FINAL},
-        {**fixed, **search, "attributes.input.value": "q", "attributes.retrieval.documents": documents},
-    ]
+def langfuse_rows() -> Rows:
+    return rows_of("Langfuse")
 
 
 def langfuse(
@@ -223,133 +105,21 @@ def langfuse(
     return {**ids, "name": kind.lower(), "input": given, "output": back, **more}
 
 
-def langfuse_rows() -> Rows:
-    asked = json.dumps({"messages": [{"role": "user", "content": "Who?"}]})
-    answer = json.dumps({"messages": [{"type": "human", "content": "Who?"}, {"type": "ai", "content": FINAL}]})
-    return [
-        langfuse("o1", None, "SPAN", 10, asked, answer),
-        langfuse(
-            "o2", "o1", "GENERATION", 11, asked, json.dumps({"role": "assistant", "content": "", "tool_calls": []})
-        ),
-        langfuse("o3", "o1", "TOOL", 12, "{'query': 'q'}", json.dumps(PAGE), name="web_search"),
-    ]
-
-
-def camel(row: dict[str, Any]) -> dict[str, Any]:
-    def spelled(name: str) -> str:
-        first, *rest = name.split("_")
-        return first + "".join(part.title() for part in rest)
-
-    return {spelled(key): value for key, value in row.items()}
-
-
-def langfuse_api_rows() -> Rows:
-    rows = [camel(row) for row in langfuse_rows()]
-    rows[2]["input"] = {"query": "q"}
-    rows[2]["output"] = {"content": json.dumps(PAGE), "type": "tool", "name": "web_search"}
-    return [{"data": rows, "meta": {"page": 1}}]
-
-
-def langfuse_trace_rows() -> Rows:
-    trace = {"id": "t1", "timestamp": "2024-05-01T12:00:09Z", "name": "run", "input": "Who?", "output": FINAL}
-    inner = [{key: value for key, value in camel(row).items() if key != "traceId"} for row in langfuse_rows()[2:]]
-    return [{**trace, "observations": inner, "scores": []}]
-
-
-def langsmith_rows() -> Rows:
-    langsmith = pytest.importorskip("langsmith.run_trees")
-    root = langsmith.RunTree(name="agent", run_type="chain", inputs={"question": "Who?"})
-    model = root.create_child(
-        name="model", run_type="llm", inputs={"messages": [[{"role": "user", "content": "Who?"}]]}
-    )
-    reply = {"lc": 1, "type": "constructor", "id": ["AIMessage"], "kwargs": {"content": FINAL, "type": "ai"}}
-    model.end(outputs={"generations": [[{"text": FINAL, "message": reply}]]})
-    tool = root.create_child(name="web_search", run_type="tool", inputs={"input": "{'query': 'q'}"})
-    tool.end(outputs={"output": {"type": "tool", "content": json.dumps(PAGE), "status": "success"}})
-    root.end(outputs={"output": FINAL})
-    return [json.loads(json.dumps(run._get_dicts_safe(), default=str)) for run in (tool, model, root)]
-
-
-def agents_rows() -> Rows:
-    tracing = pytest.importorskip("agents.tracing")
-    rows: Rows = []
-
-    class Keeper(tracing.TracingProcessor):  # type: ignore[misc]
-        def on_trace_start(self, trace: Any) -> None:
-            rows.append(trace.export())
-
-        def on_trace_end(self, trace: Any) -> None: ...
-
-        def on_span_start(self, span: Any) -> None: ...
-
-        def on_span_end(self, span: Any) -> None:
-            rows.append(span.export())
-
-        def shutdown(self) -> None: ...
-
-        def force_flush(self) -> None: ...
-
-    asked = [{"role": "user", "content": "Who?"}]
-    call = {"id": "c", "type": "function", "function": {"name": "web_search", "arguments": '{"query": "q"}'}}
-    calling = [{"role": "assistant", "content": None, "tool_calls": [call]}]
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        tracing.set_tracing_disabled(False)  # another test may have switched it off
-        tracing.set_trace_processors([Keeper()])
-        with tracing.trace("run", disabled=False), tracing.agent_span("searcher"):
-            with tracing.generation_span(input=asked, output=calling):
-                pass
-            with tracing.function_span("web_search", input='{"query": "q"}', output=json.dumps(PAGE)):
-                pass
-            with tracing.generation_span(input=asked, output=[{"role": "assistant", "content": FINAL}]):
-                pass
-        tracing.set_trace_processors([])
-    return json.loads(json.dumps(rows))  # type: ignore[no-any-return]
-
-
-def agents_responses_rows() -> Rows:
-    """With the input and response that a trace processor adds to spans of the Responses API."""
-    asked = [{"role": "user", "content": "Who?"}]
-    call = {"type": "function_call", "call_id": "c1", "name": "web_search", "arguments": '{"query": "q"}'}
-    back = {"type": "function_call_output", "call_id": "c1", "output": json.dumps(PAGE)}
-    said = {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": FINAL}]}
-    tool = {"type": "function", "name": "web_search", "input": call["arguments"], "output": back["output"]}
-    data = [
-        {"type": "response", "response_id": "r1", "input": asked, "response": {"id": "r1", "output": [call]}},
-        tool,
-        {"type": "response", "response_id": "r2", "input": [*asked, call, back], "response": {"output": [said]}},
-    ]
-    spans = [
-        {"object": "trace.span", "id": f"s{n}", "trace_id": "t1", "parent_id": None, "span_data": one}
-        for n, one in enumerate(data)
-    ]
-    return [{**span, "started_at": f"2026-01-01T00:00:0{n}+00:00"} for n, span in enumerate(spans)]
-
-
-DIALECTS = {
-    "OTLP": otlp_rows,
-    "OTLP spans": genai_rows,
-    "OTLP objects": structured_rows,
-    "GenAI messages": messages_only_rows,
-    "GenAI retrieval": retrieval_rows,
-    "OpenTelemetry SDK": sdk_rows,
-    "Logfire": logfire_rows,
-    "Langfuse in OTLP": langfuse_otel_rows,
-    "OpenInference": openinference_rows,
-    "Phoenix": phoenix_rows,
-    "Langfuse": langfuse_rows,
-    "Langfuse API": langfuse_api_rows,
-    "Langfuse trace": langfuse_trace_rows,
-    "LangSmith": langsmith_rows,
-    "OpenAI Agents": agents_rows,
-    "OpenAI Agents with responses": agents_responses_rows,
+DIALECTS: dict[str, Rows] = {
+    row["dialect"]: row["rows"]
+    for row in map(json.loads, Path(__file__).with_name("dialects.jsonl").read_text(encoding="utf-8").splitlines())
 }
+"""One run as each of them writes it."""
+
+
+def rows_of(dialect: str) -> Rows:
+    return copy.deepcopy(DIALECTS[dialect])
 
 
 @pytest.mark.parametrize("dialect", DIALECTS)
 def test_a_trace_becomes_a_rollout(tmp_path: Path, dialect: str) -> None:
-    rows = DIALECTS[dialect]()
-    assert all(READER.recognises(row) and not ChatReader().recognises(row) for row in rows)
+    rows = rows_of(dialect)
+    assert all(READER.recognises(row) and not READERS["openai-chat"].recognises(row) for row in rows)
     (pool,), problems = read(tmp_path, *rows)
     assert problems == []
     assert (pool.question.id, pool.question.text) == ("Who?", "Who?")
@@ -360,7 +130,7 @@ def test_a_trace_becomes_a_rollout(tmp_path: Path, dialect: str) -> None:
 
 @pytest.mark.parametrize("dialect", DIALECTS)
 def test_the_order_of_the_file_does_not_matter(dialect: str) -> None:
-    rows = DIALECTS[dialect]()
+    rows = rows_of(dialect)
     whole = rollout(rows)
     for seed in range(5):
         assert rollout(Random(seed).sample(rows, len(rows))) == whole
@@ -374,7 +144,7 @@ def test_traces_are_recognised_without_being_told(tmp_path: Path) -> None:
 
 
 def test_the_data_frame_of_phoenix_is_read_from_csv(tmp_path: Path) -> None:
-    path, rows = tmp_path / "spans.csv", phoenix_rows()
+    path, rows = tmp_path / "spans.csv", rows_of("Phoenix")
     names = sorted({name for row in rows for name in row})
     with path.open("w", newline="") as file:
         table = csv.DictWriter(file, names, restval="")
@@ -385,7 +155,7 @@ def test_the_data_frame_of_phoenix_is_read_from_csv(tmp_path: Path) -> None:
 
 
 def test_a_trace_whose_model_spans_are_bare_says_so(tmp_path: Path) -> None:
-    bare = [{**row, "span_data": {"type": "response"}} for row in agents_responses_rows()[::2]]
+    bare = [{**row, "span_data": {"type": "response"}} for row in rows_of("OpenAI Agents with responses")[::2]]
     pools, problems = read(tmp_path, *bare)
     assert pools == []
     assert "its model spans keep neither input nor output" in problems[0]
@@ -451,7 +221,7 @@ def test_scores_are_labels_at_most(tmp_path: Path) -> None:
         one = rollout([*langfuse_rows(), {**fixed, "name": name, "value": value}])
         assert one.label == label
         assert (one.answer, one.searches, one.confidence) == (bare.answer, bare.searches, bare.confidence)
-    trace = langfuse_trace_rows()[0]
+    trace = rows_of("Langfuse trace")[0]
     scores = [{"id": "y", "name": "correct", "value": 0, "dataType": "BOOLEAN", "stringValue": "False"}]
     assert rollout([{**trace, "scores": scores}]).label == 0.0
 
@@ -538,13 +308,13 @@ JSON_VALUES = st.recursive(
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=6), inner, max_size=3),
     max_leaves=8,
 )
-DAMAGED = [otlp_rows, messages_only_rows, openinference_rows, phoenix_rows, langfuse_rows, langfuse_trace_rows]
+DAMAGED = ["OTLP", "GenAI messages", "OpenInference", "Phoenix", "Langfuse", "Langfuse trace"]
 
 
 @settings(max_examples=200, deadline=1000)
 @given(st.data())
 def test_damage_parses_or_is_rejected(data: st.DataObject) -> None:
-    rows = data.draw(st.sampled_from(DAMAGED))()
+    rows = rows_of(data.draw(st.sampled_from(DAMAGED)))
     holders: list[Any] = [rows]
     for holder in holders:
         inner = holder.values() if isinstance(holder, dict) else holder

@@ -17,14 +17,12 @@ from tracerank.readers.grouping import Report
 @click.command(epilog=opt.example("tracerank lab cost pools.jsonl --method runs/network"))
 @opt.method_option()
 @opt.option("--limit N", "Measure on the first N questions of the files.", opt.COUNT, default=100)
-@opt.option("--passes N", "Passes over them, of which the median counts.", opt.COUNT, default=3)
 @opt.method_options("encoder")
 @opt.inputs_options()
 @opt.json_option
 def cost(
     method: str,
     limit: int,
-    passes: int,
     options: MethodOptions,
     inputs: Inputs,
     as_json: bool,
@@ -34,7 +32,7 @@ def cost(
     Stages: read and parse, encode texts, build graphs and score. The vector cache is not used, and loading the models
     is measured apart. What recorded methods took is in the tables of report.
     """
-    from tracerank.evaluation.stage_times import measure_selector
+    from tracerank.evaluation.stage_times import PASSES, measure_selector
 
     k = inputs.k or PAPER_K
     with inputs.opened("measuring") as (_, _, problems):
@@ -43,20 +41,19 @@ def cost(
             method,
             lambda: (pool.first(k) for pool in inputs.pools(next(reports))),
             limit,
-            passes,
             encoder=options.encoder,
         )
     total = sum(measured.seconds.values())
     seconds = {**measured.seconds, "total": total}
     if as_json:
-        print_json(asdict(measured) | {"k": k, "passes": passes, "seconds": seconds}, indent=2)
+        print_json(asdict(measured) | {"k": k, "seconds": seconds}, indent=2)
         return
     rows = (
         (stage, f"{spent:,.3f}", f"{1000 * spent / max(measured.questions, 1):,.2f}", f"{100 * spent / total:.1f}")
         for stage, spent in seconds.items()
     )
     encoded = f"{measured.texts:,} texts encoded by {measured.encoder}" if measured.encoder else "no text encoded"
-    about = f"{method} on {measured.questions:,} questions, K={k}, {encoded}; median of {passes}"
+    about = f"{method} on {measured.questions:,} questions, K={k}, {encoded}; median of {PASSES}"
     heads = ("stage", "seconds", "ms a question", "share %")
     print_table(heads, rows, f"{about}; loading took {measured.loading:.1f} s, once")
     if not inputs.quiet and measured.questions < limit:

@@ -1,4 +1,4 @@
-"""``tracerank lab rollout``: K rollouts a question, by an agent without a language model or by a chat endpoint."""
+"""``tracerank lab rollout``: K rollouts a question by a chat model that searches a corpus."""
 
 import sys
 from pathlib import Path
@@ -9,27 +9,27 @@ import click
 from tracerank.cli import options as opt
 from tracerank.cli.inputs import SOME_FAILED, Problems, check_output
 from tracerank.cli.terminal import note, print_json, working
-from tracerank.lab.policies import CONCURRENCY, EXPECTED, STYLES, opened_agent
+from tracerank.lab.policies import CONCURRENCY, STYLES, opened_agent
 from tracerank.lab.run import Tally, sample_pools
 from tracerank.pools.pool import PAPER_K
 from tracerank.readers.question_files import read_questions
 
-EXAMPLE = "tracerank lab rollout questions.jsonl --corpus index/ --policy lexical:base -o pools.jsonl"
+EXAMPLE = "tracerank lab rollout questions.jsonl --corpus index/ --chat http://localhost:8080#m -o pools.jsonl"
 
 
 @click.command(epilog=opt.example(EXAMPLE))
 @click.argument("files", metavar="QUESTIONS...", type=opt.PATH, nargs=-1, required=True)
 @opt.output_option("File for the pools; gzip if it ends with .gz. Interrupted runs resume.", required=True)
-@opt.option("--policy NAME", f"The agent: {EXPECTED}.", required=True)
+@opt.option("--chat URL#MODEL", "The model that searches, behind any OpenAI-compatible server.", required=True)
 @opt.option("--corpus INDEX", "Index to search, made by corpus build.", opt.PATH, required=True)
 @opt.option("-k K", "Rollouts per question.", opt.COUNT, default=PAPER_K)
 @opt.seed_option("Another seed samples other rollouts.")
-@opt.choice("--style", STYLES, f"How a chat agent searches; {STYLES[0]} by default.")
-@opt.option("--temperature T", "Of a chat agent's replies; 1 by default.", click.FloatRange(0))
-@opt.option("--top-p P", "Of a chat agent's replies.", opt.SHARE)
-@opt.option("--max-turns N", "Most replies of a chat agent; 8 by default.", opt.COUNT)
+@opt.choice("--style", STYLES, f"How the agent searches; {STYLES[0]} by default.")
+@opt.option("--temperature T", "Of replies; 1 by default.", click.FloatRange(0))
+@opt.option("--top-p P", "Of replies.", opt.SHARE)
+@opt.option("--max-turns N", "Most replies of a rollout; 8 by default.", opt.COUNT)
 @opt.option("--max-tokens N", "Most tokens of a reply; 4,096 by default.", opt.COUNT)
-@opt.option("--concurrency N", f"Rollouts of a chat agent under way at once; {CONCURRENCY} by default.", opt.COUNT)
+@opt.option("--concurrency N", f"Rollouts under way at once; {CONCURRENCY} by default.", opt.COUNT)
 @opt.option("--chat-context N", "Tokens that the chat model holds.", click.IntRange(512))
 @opt.option("--chat-time S", "Seconds that a reply of the chat model may take; 3600 by default.")
 @opt.force_option
@@ -39,7 +39,7 @@ EXAMPLE = "tracerank lab rollout questions.jsonl --corpus index/ --policy lexica
 def rollout(
     files: tuple[Path, ...],
     output: Path,
-    policy: str,
+    chat: str,
     corpus: Path,
     k: int,
     seed: int,
@@ -47,20 +47,19 @@ def rollout(
     problems: Path | None,
     as_json: bool,
     quiet: bool,
-    **chat: Any,
+    **options: Any,
 ) -> None:
     """Sample K rollouts of every question and write them as pools.
 
-    Files of questions: JSON Lines, JSON, Parquet, or text with one question a line. A lexical agent needs no language
-    model; a chat agent asks any OpenAI-compatible server, with the key in TRACERANK_API_KEY. If a server fails on some
-    rollouts, the command exits with 3; the same command makes only these again.
+    Files of questions: JSON Lines, JSON, Parquet, or text with one question a line. The key of the server is read from
+    TRACERANK_API_KEY. If it fails on some rollouts, the command exits with 3; the same command makes only these again.
     """
     check_output(output, files, force, is_resumable=True)
     with Problems(problems, (*files, output)) as report:
         questions = tuple(read_questions(files, report))
     total = len(questions) * k
     with (
-        opened_agent(policy, corpus, **chat) as agent,
+        opened_agent(chat, corpus, **options) as agent,
         working("sampling", "rollouts", total, quiet) as progress,
     ):
 

@@ -3,7 +3,6 @@
 import json
 import re
 from collections.abc import Sequence
-from typing import Any
 
 from tracerank.answers.extraction import NOTHING, WHOLE_TEXT, extract_answer
 from tracerank.endpoints.chat import ChatMessage, ChatReply, ToolCall
@@ -33,16 +32,16 @@ class CallSession(Session):
     def hear(self, reply: ChatReply, is_last: bool = False) -> Heard:
         """Calls, also those that the model wrote into its text because the server does not know its dialect."""
         text = _MADE_UP.sub("", encodable(reply.text))
-        wanted = [(call.name, call.arguments) for call in reply.tool_calls]
+        wanted = list(reply.tool_calls)
         written = Written((), text, is_malformed=False) if wanted else calls_in(text, self.tools)
         if written.calls:
-            wanted = [(call.name, json.dumps(call.arguments)) for call in written.calls]
+            wanted = [ToolCall("", call.name, json.dumps(call.arguments)) for call in written.calls]
             text = written.words
         if is_last:
             text = "" if written.is_malformed else text
             return Heard(ChatMessage("assistant", text), is_final=bool(text.strip()))
         if wanted:
-            calls = tuple(self._numbered(*call) for call in wanted)
+            calls = tuple(map(self._numbered, wanted))
             return Heard(ChatMessage("assistant", text, calls[:1]), calls)
         if written.is_malformed:
             return Heard(ChatMessage("assistant", text), reminder=self.prompt("tools_invalid"), is_kept=False)
@@ -67,27 +66,16 @@ class CallSession(Session):
             turns += [ChatMessage("assistant", "", (call,)), ChatMessage("tool", text, tool_call_id=call.id)]
         return tuple(turns[1:])  # the first call is in the reply itself
 
-    def _numbered(self, name: str, written: str) -> ToolCall:
+    def _numbered(self, call: ToolCall) -> ToolCall:
         """The call in a form that servers accept in a conversation, under an id that does not depend on the server."""
         self._made += 1
-        meant = tool_meant(name, self.tools)
-        plain = meant or _NOT_IN_A_NAME.sub("_", cleaned(name).removeprefix("functions."))[:_MAX_NAME]
-        values = _arguments(written)
+        meant = tool_meant(call.name, self.tools)
+        plain = meant or _NOT_IN_A_NAME.sub("_", cleaned(call.name).removeprefix("functions."))[:_MAX_NAME]
+        values = call.values
         if values is None:
-            values = {MALFORMED: written}
+            values = {MALFORMED: call.arguments}
         elif meant is not None:
             values = fitted(values, self.tools[meant].parameters)
         # Nine letters and digits: Mistral's templates want exactly that.
         given = encodable(json.dumps(values, ensure_ascii=False))
         return ToolCall(f"call{self._made:05}", plain or "unnamed", given)
-
-
-def _arguments(written: str) -> dict[str, Any] | None:
-    """The arguments, decoded once more if they were encoded twice; None: no object."""
-    value: Any = written
-    try:
-        for _ in range(2):
-            value = json.loads(value) if isinstance(value, str) else value
-    except (ValueError, RecursionError):
-        return None
-    return value if isinstance(value, dict) else None

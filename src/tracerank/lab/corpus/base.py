@@ -59,8 +59,3 @@ def split_contents(contents: str) -> tuple[str, str]:
     if len(title) >= 2 and title[0] == title[-1] == '"':
         title = title[1:-1].strip()
     return title, rest.strip()
-
-
-def join_contents(title: str, text: str) -> str:
-    """The Search-R1 style ``"Title"\\ntext``."""
-    return f'"{" ".join(title.split())}"\n{text}'

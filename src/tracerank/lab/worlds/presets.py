@@ -155,24 +155,7 @@ def with_agents(preset: Preset, name: str) -> Preset:
     return _changed(preset, errors=errors, search=search)
 
 
-_NEVER_WRONG = ErrorModel(0.0, 0.0, 0.0, gives_up=0.0, early_stop=0.0, wrong_hop=0.0, misread=0.0, heed=1.0)
-_NOTHING_MISLEADING = WorldModel(hopeless=0.0, namesake=0.0, stale=0.0, register=1.0)
-
-FAULTLESS: Mapping[str, Preset] = MappingProxyType(
-    {
-        WEBQA: Preset(
-            _NOTHING_MISLEADING, SearchModel(), _NEVER_WRONG, SearchHabits((1.0, 0.0, 0.0), most_searches=40)
-        ),
-        BROWSING: Preset(
-            _NOTHING_MISLEADING, SearchModel(), _NEVER_WRONG, BrowsingHabits(room=400.0, searches_on=(1.0, 0.0, 0.0))
-        ),
-    }
-)
-"""Nothing misleads and no agent errs: every rollout is right."""
-
-PRESETS: Mapping[str, Mapping[str, Preset]] = MappingProxyType(
-    {"paper": PAPER, "scattered": SCATTERED, "faultless": FAULTLESS}
-)
+PRESETS: Mapping[str, Mapping[str, Preset]] = MappingProxyType({"paper": PAPER, "scattered": SCATTERED})
 """By name and setting."""
 
 

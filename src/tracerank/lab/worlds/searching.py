@@ -6,7 +6,6 @@ the agent. Long searches run out of room: then most agents end without an answer
 
 from dataclasses import dataclass
 from random import Random
-from typing import Protocol
 
 from tracerank.answers.exact import exact_match
 from tracerank.lab.worlds.agents import Agent, ErrorModel
@@ -19,33 +18,14 @@ _WITH_FIELD = "returned_URL_field_matches_display"
 _WITHOUT_FIELD = "returned_document_header"
 
 
-class Visit(Protocol):
-    """One agent at its tool."""
-
-    setting: str
-    views: list[View]
-
-    def look_up(self, name: str, topic: str, place: str | None) -> bool:
-        """Search and read until the agent is content; False: there was no room left."""
-        ...
-
-    def searches(self) -> tuple[Search, ...]: ...
-
-
-class Habits(Protocol):
-    """How agents search and when they stop."""
-
-    @property
-    def runs_out(self) -> float:
-        """Probability that a rollout whose room is full ends without an answer."""
-        ...
-
-    def visit(self, agent: Agent, library: Library, is_served: bool) -> Visit:
-        """Begin a rollout; unless it is served, searches find nothing."""
-        ...
-
-
-def roll_out(case: Case, library: Library, errors: ErrorModel, habits: Habits, rng: Random, sample_id: int) -> Rollout:
+def roll_out(
+    case: Case,
+    library: Library,
+    errors: ErrorModel,
+    habits: "SearchHabits | BrowsingHabits",
+    rng: Random,
+    sample_id: int,
+) -> Rollout:
     """One rollout of a question."""
     agent = Agent(case, rng, errors)
     shares = (errors.no_answer, errors.no_search, errors.no_return)
@@ -57,7 +37,9 @@ def roll_out(case: Case, library: Library, errors: ErrorModel, habits: Habits, r
     return Rollout(sample_id, answer, visit.searches(), label, setting=visit.setting, views=tuple(visit.views))
 
 
-def _investigate(agent: Agent, visit: Visit, habits: Habits) -> str | None:
+def _investigate(
+    agent: Agent, visit: "_RankedVisit | _BrowsingVisit", habits: "SearchHabits | BrowsingHabits"
+) -> str | None:
     case = agent.case
     name, place = "", None
     values: list[str | None] = []
@@ -83,7 +65,8 @@ class SearchHabits:
     most_searches: int = 5
     runs_out: float = 0.0
 
-    def visit(self, agent: Agent, library: Library, is_served: bool) -> Visit:
+    def visit(self, agent: Agent, library: Library, is_served: bool) -> "_RankedVisit":
+        """Begin a rollout; unless it is served, searches find nothing."""
         return _RankedVisit(self, agent, library, is_served)
 
 
@@ -143,7 +126,7 @@ class BrowsingHabits:
     runs_out: float = 0.85
     """Of a rollout without room: ends without an answer, else gives what it has."""
 
-    def visit(self, agent: Agent, library: Library, is_served: bool) -> Visit:
+    def visit(self, agent: Agent, library: Library, is_served: bool) -> "_BrowsingVisit":
         return _BrowsingVisit(self, agent, library)
 
 

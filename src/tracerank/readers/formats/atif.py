@@ -13,11 +13,11 @@ from tracerank.errors import MalformedRollout
 from tracerank.pools.atif_export import rollout_of_trajectory, was_exported
 from tracerank.readers.assemble import parsed_dialogue
 from tracerank.readers.base import Parsed, Record, reject
-from tracerank.readers.chat_roles import read_chat
 from tracerank.readers.formats.browsing import BrowsingReader
 from tracerank.readers.sources.record_fields import label_of, question_of, sample_id_of
 from tracerank.readers.tools import ToolCall, parse_arguments, submitted_answer
 from tracerank.readers.values import said_of, text_of
+from tracerank.readers.walk import read_chat
 
 _SCHEMA, _MAJOR = "ATIF-v", "1"
 _DEEPEST = 4

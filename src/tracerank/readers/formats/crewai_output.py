@@ -12,7 +12,6 @@ from tracerank.answers.exact import normalize_text
 from tracerank.pools.types import Question
 from tracerank.readers.assemble import Dialogue, parsed_dialogue, stated_answer
 from tracerank.readers.base import Parsed, Record, reject
-from tracerank.readers.formats.general import not_understood
 from tracerank.readers.formats.react import is_react, read_text
 from tracerank.readers.reading import Reading
 from tracerank.readers.sources.record_fields import decoded, question_of, sample_id_of, unasked_question
@@ -67,7 +66,7 @@ class CrewAIReader:
         calls = tuple(call for one in zip(logged, readings, strict=True) for call in _calls(*one))
         parsed = parsed_dialogue(fields, source, Dialogue(calls, None, final), question=question, sample_id=sample_id)
         doubts = [text for holds, text in ((not readings, _NO_MESSAGES), (len(asked) > 1, _SEVERAL)) if holds]
-        loss = next((told for one in readings if (told := not_understood(parsed.rollout, one))), "")
+        loss = next((told for one in readings if (told := one.not_understood(parsed.rollout))), "")
         return replace(parsed, doubt="; ".join(doubts), loss=loss)
 
 

@@ -1,8 +1,8 @@
 """Rows of evaluation harnesses that are no transcripts: queries and documents in fields of their own.
 
 A HotpotQA agent's hold the queries without any passage, so that their rollouts follow the browsing rule, which lets
-every answer vote. BrowseComp-Plus's hold one query a file without its text. FlashRAG's hold an item of a data set with
-the retriever's return: one search, one for each query, or one an iteration. Metrics are read as labels only.
+every answer vote. FlashRAG's hold an item of a data set with the retriever's return: one search, one for each query, or
+one an iteration. Metrics are read as labels only.
 """
 
 import re
@@ -11,12 +11,11 @@ from dataclasses import replace
 from typing import Any
 
 from tracerank.pools.types import BROWSING
-from tracerank.readers.assemble import Dialogue, dialogue_of, parsed_dialogue
+from tracerank.readers.assemble import Dialogue, parsed_dialogue
 from tracerank.readers.base import Parsed, Record, reject
-from tracerank.readers.events import Called, Event, Returned, Said
 from tracerank.readers.sources.record_fields import label_value, question_of, references_of, sample_id_of
 from tracerank.readers.tools import ToolCall, queries_of
-from tracerank.readers.values import plain_text, text_of
+from tracerank.readers.values import plain_text
 
 _QUERIES = "queries_used"
 
@@ -41,45 +40,6 @@ class HotpotAgentReader:
         fields = {"question_id": record.get("id"), **record}
         parsed = parsed_dialogue(fields, source, dialogue, label=label_value(record.get("em")))
         return replace(parsed, rollout=replace(parsed.rollout, setting=BROWSING))
-
-
-class BrowseCompPlusReader:
-    """One rollout a file: calls, reasoning and output text in order."""
-
-    name = "browsecomp-plus"
-
-    def recognises(self, record: Record) -> bool:
-        """By its query id and a list of typed results."""
-        if not isinstance(record, Mapping) or "query_id" not in record:
-            return False
-        items = record.get("result")
-        return isinstance(items, list) and (
-            any(isinstance(item, Mapping) and "type" in item and "tool_name" in item for item in items)
-            or "retrieved_docids" in record
-        )
-
-    def parse(self, record: Record, source: str) -> Parsed:
-        """The run as a rollout; a run that ends without output text has no answer."""
-        items = record.get("result")
-        if not isinstance(items, list):
-            reason = "field 'result': expected a list of tool calls and texts"
-            reject(reason, question_of(record), sample_id_of(record))
-        return parsed_dialogue(record, source, dialogue_of(_events(items)))
-
-
-def _events(items: list[Any]) -> Iterator[Event]:
-    """Some clients write the output text in several pieces: all of those behind the last call are the answer."""
-    pieces: list[str] = []
-    for number, item in enumerate(items):
-        kind = item.get("type") if isinstance(item, Mapping) else None
-        if kind == "tool_call":
-            name = item.get("tool_name")
-            pieces.clear()
-            yield Called(name if isinstance(name, str) else "", item.get("arguments"), str(number))
-            yield Returned(item.get("output"), str(number))
-        elif kind == "output_text":
-            pieces.append(text_of(item.get("output")))
-    yield Said("\n".join(pieces))
 
 
 # ---- FlashRAG

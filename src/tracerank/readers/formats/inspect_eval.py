@@ -7,12 +7,10 @@ the store and events, which repeat the messages, are not read.
 from collections.abc import Mapping
 from typing import Any
 
-from tracerank.answers.exact import normalize_text
-from tracerank.pools.types import Question
 from tracerank.readers.assemble import parsed_dialogue
 from tracerank.readers.base import Parsed, Record, reject
-from tracerank.readers.sources.record_fields import label_value
-from tracerank.readers.values import encodable, plain_text, text_of, whole_number
+from tracerank.readers.sources.record_fields import label_value, question_of
+from tracerank.readers.values import text_of, whole_number
 from tracerank.readers.walk import read_anything
 
 _ATTACHED = ("attachment://", "tc://")
@@ -35,32 +33,17 @@ class InspectReader:
         """The sample as a rollout; the answer is extracted from the last message or from what was submitted."""
         attachments = record.get("attachments")
         texts = attachments if isinstance(attachments, Mapping) else {}
-        question = _question(record, texts)
-        sample_id = whole_number(record.get("epoch"))
+        asked, sample_id = _resolved(record.get("input"), texts), whole_number(record.get("epoch"))
+        if isinstance(asked, list):
+            users = (one for one in asked if isinstance(one, Mapping) and one.get("role") == "user")
+            asked = text_of(next(users, {}).get("content"))
+        about = {"question_id": record.get("id"), "question": asked, "references": record.get("target")}
         if not isinstance(record.get("messages"), list):
-            reject("field 'messages': expected a list", question, sample_id)
+            reject("field 'messages': expected a list", question_of(about), sample_id)
         said = {"messages": _resolved(record["messages"], texts), "output": _resolved(_last(record), texts)}
         dialogue = read_anything(said).dialogue
-        if question is None and dialogue.asked and dialogue.asked.strip():
-            question = Question(encodable(normalize_text(dialogue.asked)), encodable(dialogue.asked.strip()))
-        label = _label(record.get("scores"))
+        question, label = question_of(about, dialogue.asked), _label(record.get("scores"))
         return parsed_dialogue({}, source, dialogue, question=question, sample_id=sample_id, label=label)
-
-
-def _question(record: Record, attachments: Mapping[str, Any]) -> Question | None:
-    asked = _resolved(record.get("input"), attachments)
-    if isinstance(asked, list):
-        users = (message for message in asked if isinstance(message, Mapping) and message.get("role") == "user")
-        asked = next((text_of(message.get("content")) for message in users), "")
-    text = asked.strip() if isinstance(asked, str) else ""
-    identity = plain_text(record.get("id"))
-    identity = identity.strip() if identity is not None and identity.strip() else normalize_text(text)
-    if not identity:
-        return None
-    target = record.get("target")
-    targets = map(plain_text, target if isinstance(target, list) else [target])
-    references = tuple(encodable(item.strip()) for item in targets if item is not None and item.strip())
-    return Question(encodable(identity), encodable(text), references)
 
 
 def _last(record: Record) -> object:

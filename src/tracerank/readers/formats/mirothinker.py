@@ -14,10 +14,10 @@ from tracerank.pools.types import BROWSING, Question
 from tracerank.readers.assemble import Dialogue, parsed_dialogue
 from tracerank.readers.base import Parsed, Record, reject
 from tracerank.readers.calls.text_calls import written_calls
-from tracerank.readers.chat_roles import read_chat
 from tracerank.readers.sources.record_fields import label_value, question_of, sample_id_of
 from tracerank.readers.tools import TOOL_NAMES, ToolCall
 from tracerank.readers.values import cleaned, said_of, text_of
+from tracerank.readers.walk import read_chat
 
 _HISTORY, _SESSIONS = "main_agent_message_history", "sub_agent_message_history_sessions"
 _NAMES = TOOL_NAMES.extended(search=("google_search", "sogou_search"), other=("search_and_browse",))

@@ -11,10 +11,8 @@ from typing import Any
 
 from tracerank.answers.text_keys import trimmed
 from tracerank.pools.types import BROWSING, Question, Rollout
-from tracerank.readers.assemble import Dialogue, parsed_dialogue
+from tracerank.readers.assemble import Dialogue, parsed_dialogue, stated_answer
 from tracerank.readers.base import Parsed, Record, reject
-from tracerank.readers.chat_roles import read_chat
-from tracerank.readers.chat_turns import Turns
 from tracerank.readers.sources.field_map import proposed_map
 from tracerank.readers.sources.record_fields import (
     ANSWER_TEXTS,
@@ -30,6 +28,7 @@ from tracerank.readers.sources.record_fields import (
 )
 from tracerank.readers.sources.unwrap import parts_of_pool
 from tracerank.readers.values import encodable, plain_text, said_of, text_of
+from tracerank.readers.walk import read_chat
 
 _ANSWER, _FINAL = "answer", "final_answer"
 _TRANSCRIPTS = (
@@ -66,7 +65,8 @@ class PlainReader:
             confidence = _confidence(plain, parsed.rollout.confidence)
             rollout = replace(parsed.rollout, setting=BROWSING, confidence=confidence)
             return Parsed(question, rollout, parsed.is_numbered)
-        answer = stated if stated is not None else plain_text(plain.get(_ANSWER))
+        structured = (stated_answer(plain.get(name)) for name in (_FINAL, _ANSWER))
+        answer = stated if stated is not None else next(filter(None, structured), None)
         rollout = Rollout(
             sample_id or 0,
             encodable(trimmed(answer)) or None if answer is not None else None,
@@ -99,22 +99,14 @@ def _unanswered(record: Record) -> dict[str, Any]:
 
 
 def _asked(request: object) -> str | None:
-    """What a request asks: its text, or the last user message of a call to a model."""
+    """What a request asks: its text, or what the user says in a call to a model."""
     if isinstance(request, Mapping):
         body = request.get("body", request)
-        body = body if isinstance(body, Mapping) else {}
-        messages = body.get("messages", body.get("input"))
-        if isinstance(messages, list):
-            turns = Turns()
-            for message in messages:
-                if isinstance(message, Mapping) and message.get("role") == "user":
-                    turns.ask(text_of(message.get("content")))
-                else:
-                    turns.reply()
-            return turns.question
-        return next(
-            (text for name in ("prompt", "input", "query", "question") if (text := text_of(body.get(name)))), None
-        )
+        given = body.get("messages", body.get("input")) if isinstance(body, Mapping) else None
+        if isinstance(given, list):
+            return read_chat(given).asked
+        names = ("prompt", "input", "query", "question") if isinstance(body, Mapping) else ()
+        return next((text for name in names if (text := text_of(body.get(name)))), None)
     return request if isinstance(request, str) and request.strip() else None
 
 

@@ -1,66 +1,212 @@
-"""Formats that need no code but a way to be recognised: the walk reads them, whatever their messages look like.
+"""Transcripts that are read by shape: one way to parse whatever the walk understands, and the table of their names.
 
-A row says by what a record is known and, where fields of a record are no part of its transcript, what is. Names are
-kept apart because users know them, and because a run of a known format may end without an answer.
+A vendor's messages are known by the kinds of objects in them, so that users see a name they know and a run that broke
+off may lack its answer. A record without such a sign is read alike, but never guessed at in silence: one whose question
+or answer cannot be told is a problem.
 """
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
 from tracerank.readers.assemble import asked_question, parsed_dialogue
-from tracerank.readers.base import Parsed, Record, reject
-from tracerank.readers.formats.general import last_words
-from tracerank.readers.formats.langchain_texts import told_in
-from tracerank.readers.sources.record_fields import decoded, lists_any, question_of, sample_id_of
-from tracerank.readers.walk import read_anything
-
-_MESSAGES = ("messages", "conversation", "conversations", "history", "trajectory", "rollout", "transcript")
-_ITEMS = (
-    *("output", "items", "response_items", "input_list", "history", "messages", "conversation", "trajectory"),
-    *("rollout", "data", "response", "input"),
+from tracerank.readers.base import GENERAL, Parsed, Record, reject
+from tracerank.readers.chat_roles import makes_calls
+from tracerank.readers.formats.langchain_texts import Told, told_in
+from tracerank.readers.reading import Reading
+from tracerank.readers.shapes import is_result
+from tracerank.readers.sources.record_fields import (
+    decoded,
+    explicit_answer,
+    final_text,
+    question_of,
+    sample_id_of,
+    stated_references,
+    unasked_question,
 )
+from tracerank.readers.values import cleaned, plain_text
+from tracerank.readers.vocabulary import plain_fields
+from tracerank.readers.walk import holds_calls, read_anything
+
+CHAT, LANGCHAIN, _AGENTS, _RESPONSES, _ANTHROPIC = (
+    *("openai-chat", "langchain", "openai-agents", "openai-responses", "anthropic"),
+)
+_BROWSECOMP = "browsecomp-plus"
+NAMES = (_BROWSECOMP, _AGENTS, _RESPONSES, _ANTHROPIC, LANGCHAIN, CHAT)
+"""Of known layouts, most of them the messages of vendors."""
+
+_MESSAGES = (
+    *("messages", "conversation", "conversations", "history", "trajectory", "rollout", "transcript", "chat_history"),
+    "completion",
+)
+_ITEMS = ("output", "items", "response_items", "input_list", "data", "response", "input")
 _RUN_ITEMS = ("new_items", "session_items", "generated_items")
-_STATES = ("output", "outputs", "state", "values", "channel_values", "result", "final_state")
-_STATE_MESSAGES = (*_MESSAGES, "chat_history", "output", "outputs")
-_REPLIES = ("response", "message", "output", "completion", "result")
-_COLUMNS = (*_ITEMS, *_RUN_ITEMS, "intermediate_steps")
-"""Fields that tables keep as JSON."""
-_NOT_AROUND = frozenset((*_REPLIES, *_STATES, "input", "inputs", "original_input", "content"))
+_INSIDE = ("outputs", "state", "values", "channel_values", "final_state", "body")
+_STATES = (*_INSIDE, "result")
+_HOLDERS = (*_MESSAGES, *_RUN_ITEMS, *_ITEMS, *_INSIDE, "intermediate_steps", "message", "content", "kwargs")
+"""Fields in which a transcript, or a part of it, may stand."""
+_COLUMNS = (*_ITEMS, *_RUN_ITEMS, "intermediate_steps", "chat_history")
+_WRITTEN_IN = (*_MESSAGES, *_COLUMNS)
+"""Those that tables keep as JSON."""
+_NOT_AROUND = frozenset((*_STATES, "response", "message", "output", "completion", "input", "inputs", "content"))
 """Fields that are part of the transcript where they are no plain text."""
-_ASKED_IN = ("original_input", "inputs", "input", "request", *_STATES)
+_ASKED_IN = ("original_input", "inputs", "input", "request", "output", *_STATES)
+_MAX_DEPTH = 8
+
+
+# ---- whose messages they are
+
+_KINDS = {
+    **dict.fromkeys(("tool_use", "mcp_tool_use", "server_tool_use"), _ANTHROPIC),
+    **dict.fromkeys(("tool_result", "mcp_tool_result"), _ANTHROPIC),
+    **dict.fromkeys(("web_search_tool_result", "web_fetch_tool_result"), _ANTHROPIC),
+    **dict.fromkeys(("function_call", "function_call_output", "custom_tool_call"), _RESPONSES),
+    **dict.fromkeys(("custom_tool_call_output", "web_search_call", "file_search_call", "mcp_call"), _RESPONSES),
+    "output_text": _RESPONSES,
+    **dict.fromkeys(("ai", "human", "AIMessageChunk", "HumanMessageChunk"), LANGCHAIN),
+}
+"""What an object calls itself -> whose it is."""
+_NEEDED = {"tool_use": "input", "mcp_tool_use": "input", "tool_result": "tool_use_id", "mcp_tool_result": "tool_use_id"}
+_CLASSES = ("AIMessage", "HumanMessage", "AIMessageChunk", "HumanMessageChunk")
+# Inside a JSON string quotes are escaped, so that no page can look like this.
+_WRITTEN = re.compile(
+    r'"(?P<agents>raw_item)":|"type"\s{0,3}:\s{0,3}"(?P<kind>function_call|function_call_output|custom_tool_call|'
+    r"custom_tool_call_output|web_search_call|file_search_call|mcp_call|server_tool_use|ai|human)\""
+    r'|"(?P<anthropic>tool_use_id)"\s{0,3}:|"(?P<langchain>AIMessage|HumanMessage)"'
+    r'|"(?P<chat>tool_calls|function_call)"\s{0,3}:'
+)
+
+
+def vendor_of(record: Record) -> str:
+    """Whose messages a record holds, as the name of a row of the table; empty: it has no sign of any."""
+    columns = (text for name in _WRITTEN_IN if isinstance(text := record.get(name), str))
+    if "query_id" in record and _is_browsecomp(record.get("result")):
+        return _BROWSECOMP
+    batch = result.get("message") if isinstance(result := record.get("result"), Mapping) else None
+    found = _sign(record, _MAX_DEPTH) or _sign(batch, 1) or next(filter(None, map(_written_sign, columns)), "")
+    if not found and not isinstance(record.get("messages"), str) and told_in(record) is not None:
+        return LANGCHAIN
+    return found
+
+
+def _is_browsecomp(items: object) -> bool:
+    """Whether a list holds the typed results of BrowseComp-Plus, which keeps one run a file."""
+    return isinstance(items, list) and any(
+        isinstance(one, Mapping) and {"type", "tool_name"} <= one.keys() for one in items
+    )
+
+
+def _sign(value: object, depth: int) -> str:
+    if isinstance(value, list | tuple) and depth:
+        return next(filter(None, (_sign(one, depth - 1) for one in value)), "")
+    if not isinstance(value, Mapping) or not depth or value.get("role") == "tool":
+        return ""
+    if own := _own_sign(value):
+        return own
+    return next(filter(None, (_sign(value[key], depth - 1) for key in _HOLDERS if key in value)), "")
+
+
+def _own_sign(value: Mapping[Any, Any]) -> str:
+    if isinstance(value.get("raw_item"), Mapping):
+        return _AGENTS
+    kind, content = value.get("type"), value.get("content")
+    if value.get("object") == "response" and isinstance(value.get("output"), list):
+        return _RESPONSES
+    if kind == "message" and value.get("role") == "assistant" and "stop_reason" in value and isinstance(content, list):
+        return _ANTHROPIC
+    if isinstance(value.get("tool"), str) and "tool_input" in value:
+        return LANGCHAIN  # the action of an executor
+    if kind == "constructor":
+        name = value.get("id")
+        return LANGCHAIN if isinstance(name, list) and name and name[-1] in _CLASSES else ""
+    whose = _KINDS.get(kind, "") if isinstance(kind, str) else ""
+    if whose == LANGCHAIN:
+        fields = value["data"] if isinstance(value.get("data"), Mapping) else value
+        return whose if "content" in fields and "role" not in fields else ""
+    if whose and _NEEDED.get(str(kind), "type") in value:
+        return whose
+    return CHAT if makes_calls(value) else ""
+
+
+def _written_sign(text: str) -> str:
+    """The sign in a list that a table keeps as JSON; decoding it here would cost as much as reading it."""
+    found = _WRITTEN.search(text) if text[:1] == "[" else None
+    if found is None:
+        return ""
+    if found["chat"]:
+        return CHAT if '"role"' in text else ""
+    if found["agents"]:
+        return _AGENTS
+    return _KINDS[found["kind"]] if found["kind"] else _ANTHROPIC if found["anthropic"] else LANGCHAIN
+
+
+# ---- what they say
+
+_RUN = ("events", "messages")
+_OWN_ANSWER = ("text", "raw", "finaloutput", "final_output", "content", "response", "output", "final", "reply")
+"""Where a run keeps its last words once more, outside its transcript."""
+_NOT_OUTPUT = ("question", "query", "reasoning", "rationale", "question_id", "id", "session_id", "dataset", "model")
+_UNSURE = "read by shape with low confidence, here and elsewhere: check questions and answers with `tracerank inspect`"
 
 
 @dataclass(frozen=True, slots=True)
 class Walked:
-    """A format that is read by shape."""
+    """A name under which transcripts are read by shape."""
 
     name: str
-    knows: Callable[[Record], bool]
-    """Whether a record is of this format."""
-    lacks: str
-    """What to say of a record without a transcript."""
 
     def recognises(self, record: Record) -> bool:
-        """By its content."""
-        return isinstance(record, Mapping) and self.knows(record)
+        """By the vendor's sign; the general one by anything that looks like a call."""
+        if not isinstance(record, Mapping):
+            return False
+        return vendor_of(record) == self.name if self.name != GENERAL else _may_be_run(record)
 
     def parse(self, record: Record, source: str) -> Parsed:
-        """The transcript as a rollout; a run that never answered has no answer."""
+        """What was asked, done and said; the answer is the agent's last words after its last search."""
         plain = decoded(record, *_COLUMNS)
+        told = None if self.name != LANGCHAIN or _sign(plain, _MAX_DEPTH) else told_in(plain)
+        if told is not None:
+            plain = {**plain, told.field: None, "messages": told.messages}
         reading = read_anything(plain)
-        dialogue, fields = reading.dialogue, around(plain)
-        asked = dialogue.asked or next(filter(None, map(_question_in, map(plain.get, _ASKED_IN))), None)
-        question = asked_question(fields, asked)
-        if not dialogue.calls and dialogue.final is None and not (question and self.knows(record)):
-            reject(self.lacks, question, sample_id_of(fields))
-        if dialogue.final is None:
-            dialogue = replace(dialogue, final=last_words(plain, reading))
-        return parsed_dialogue(fields, source, dialogue, question=question)
+        parsed = self._parsed(plain, source, reading)
+        is_general = self.name == GENERAL
+        if is_general:
+            doubt = _UNSURE if reading.confidence == "low" else parsed.doubt
+            parsed = replace(parsed, confidence=reading.confidence, doubt=doubt)
+        if is_general or not any(search.evidence for search in parsed.rollout.searches):
+            parsed = replace(parsed, loss=reading.not_understood(parsed.rollout))
+        return parsed if told is None else _doubted(parsed, told)
+
+    def _parsed(self, plain: Record, source: str, reading: Reading) -> Parsed:
+        fields, dialogue = _around(plain), reading.dialogue
+        sample_id = sample_id_of(fields)
+        question = asked_question(fields, dialogue.asked or _asked_in(plain))
+        if self.name != GENERAL:
+            is_kept = question is not None and (vendor_of(plain) or _has_list(plain))
+            if not dialogue.calls and dialogue.final is None and not is_kept:
+                names = ", ".join((*_MESSAGES, *_ITEMS, *_RUN_ITEMS))
+                reject(f"no items or messages: expected a list in one of {names}, or a reply", question, sample_id)
+            if dialogue.final is None:
+                dialogue = replace(dialogue, final=_last_words(plain, reading))
+            return parsed_dialogue(fields, source, dialogue, question=question)
+        if question is None:
+            if not dialogue.calls and not _ends_a_run(plain) and "events" not in plain:
+                reject("the question cannot be told: no user speaks and no field says it; seen: no tool calls")
+            question = unasked_question(fields)
+        if dialogue.final is None and explicit_answer(fields) is None and final_text(fields) is None:
+            final = _own_answer(plain, reading)
+            if final is None:
+                hint = "; --map answer=answer if it is that field" if plain.get("answer") else ""
+                reason = f"the answer cannot be told: no words after the last call; seen: {reading.seen}{hint}"
+                reject(reason, question, sample_id)
+            dialogue = replace(dialogue, final=final)
+            if plain_text(plain.get("answer")) == final:
+                question = replace(question, references=stated_references(fields))
+        return parsed_dialogue(fields, source, dialogue, question=question, sample_id=sample_id)
 
 
-def around(record: Record) -> dict[str, Any]:
+def _around(record: Record) -> dict[str, Any]:
     """The fields around a transcript: not those that hold it."""
     is_reply = record.get("type") == "message" and "content" in record
     return {
@@ -70,180 +216,85 @@ def around(record: Record) -> dict[str, Any]:
     }
 
 
-def _question_in(inputs: object) -> str | None:
-    if isinstance(inputs, str):
-        return inputs if len(inputs.split(maxsplit=1)) > 1 else None
-    found = question_of(inputs) if isinstance(inputs, Mapping) else None
-    return found.text if found is not None else None
+def _asked_in(record: Record) -> str | None:
+    """The question in what a run was given, where no user speaks."""
+    for given in map(record.get, _ASKED_IN):
+        if isinstance(given, str) and len(given.split(maxsplit=1)) > 1:
+            return given
+        if isinstance(given, Mapping) and (found := question_of(given)) is not None and found.text:
+            return found.text
+    return None
 
 
-def _told(*spellings: str) -> re.Pattern[str]:
-    # Inside a JSON string quotes are escaped, so that no page can look like this.
-    return re.compile("|".join(spellings))
+def _has_list(record: Record) -> bool:
+    return any(isinstance(record.get(name), list) for name in _MESSAGES)
 
 
-# ---- Anthropic
-
-_BLOCK = _told(r'"type"\s{0,3}:\s{0,3}"server_tool_use"', r'"tool_use_id"\s{0,3}:')
-_RESULTS = ("tool_result", "mcp_tool_result", "web_search_tool_result", "web_fetch_tool_result")
-
-
-def _is_anthropic(record: Record) -> bool:
-    return _has_reply(record) or any(lists_any(record.get(name), _BLOCK, _holds_blocks) for name in _MESSAGES)
+def _doubted(parsed: Parsed, told: Told) -> Parsed:
+    """A transcript that was kept as text, with what that leaves open."""
+    count = f"{told.strays} return{'s' * (told.strays != 1)}"
+    loss = f"{count} without a call in a transcript kept as text" if told.strays else ""
+    return replace(parsed, doubt=parsed.doubt or told.doubt, loss=loss)
 
 
-def _has_reply(record: Record) -> bool:
-    """Whether the agent's message stands in an envelope of its own."""
-    holders: list[object] = [record, *(record.get(name) for name in _REPLIES)]
-    holders += [one.get("message") for one in holders if isinstance(one, Mapping)]
-    return any(
-        isinstance(one, Mapping)
-        and (one.get("type"), one.get("role")) == ("message", "assistant")
-        and "stop_reason" in one
-        and isinstance(one.get("content"), list)
-        for one in holders
-    )
+# ---- runs of no vendor
 
 
-def _holds_blocks(message: object) -> bool:
-    if not isinstance(message, Mapping) or message.get("role") not in ("assistant", "user"):
-        return False
-    content = message.get("content")
-    return isinstance(content, list) and any(isinstance(block, Mapping) and _is_block(block) for block in content)
+def _may_be_run(record: Record) -> bool:
+    return (any(map(_may_hold, record.values())) and holds_calls(record)) or _ends_a_run(record)
 
 
-def _is_block(block: Mapping[str, Any]) -> bool:
-    kind = block.get("type")
-    if kind in _RESULTS:
-        return "tool_use_id" in block
-    return kind == "server_tool_use" or (kind in ("tool_use", "mcp_tool_use") and "input" in block)
+def _may_hold(value: object) -> bool:
+    return (isinstance(value, list | dict) and bool(value)) or (isinstance(value, str) and value[:1] in ("{", "["))
 
 
-# ---- OpenAI
-
-_ITEM_TYPES = (
-    *("function_call", "function_call_output", "custom_tool_call", "custom_tool_call_output"),
-    *("web_search_call", "file_search_call", "mcp_call"),
-)
-_ITEM = _told(rf'"type"\s{{0,3}}:\s{{0,3}}"(?:{"|".join(_ITEM_TYPES)})"')
+def _ends_a_run(record: Record) -> bool:
+    """Whether a record is all that a command printed in the end."""
+    return "subtype" in record and is_result(plain_fields(record))
 
 
-def _is_response(record: Record) -> bool:
-    response = record.get("response")
-    body = response.get("body") if isinstance(response, Mapping) else None
-    return any(
-        isinstance(holder, Mapping)
-        and (
-            (holder.get("object") == "response" and isinstance(holder.get("output"), list))
-            or any(lists_any(holder.get(name), _ITEM, _is_item) for name in _ITEMS)
-        )
-        for holder in (record, response, body)
-    )
+def tells_run(record: Record) -> bool:
+    """Whether the events of a run end in words of the agent, though it called nothing."""
+    is_run = any(isinstance(record.get(name), list) for name in _RUN)
+    return is_run and read_anything(decoded(record)).dialogue.final is not None
 
 
-def _is_item(item: object) -> bool:
-    if not isinstance(item, Mapping):
-        return False
-    if item.get("type") != "message":
-        return item.get("type") in _ITEM_TYPES
-    content = item.get("content")
-    parts = content if isinstance(content, list) else ()
-    return any(isinstance(part, Mapping) and part.get("type") == "output_text" for part in parts)
+def is_conversation(record: Record) -> bool:
+    """Whether the record holds messages in which somebody asks and an assistant answers, with or without tools."""
+    plain = decoded(record)
+    listed = next((one for name in _MESSAGES if isinstance(one := plain.get(name), list) and any(map(_role, one))), [])
+    both = [*plain["prompt"], *listed] if isinstance(plain.get("prompt"), list) else listed
+    return {"user", "assistant"} <= set(map(_role, both))
 
 
-_RAW_ITEM = _told('"raw_item":')
+def _role(message: object) -> str:
+    return cleaned(message.get("role")) if isinstance(message, Mapping) else ""
 
 
-def _is_run(record: Record) -> bool:
-    return any(lists_any(record.get(name), _RAW_ITEM, _is_run_item) for name in _RUN_ITEMS)
+def _last_words(record: Record, reading: Reading) -> str | None:
+    """What a field beside a transcript says that the agent said last; None: nothing, or only a plan."""
+    texts = (plain_text(record.get(name)) for name in _OWN_ANSWER)
+    return next((text for text in texts if text is not None and text.strip() and not reading.is_plan(text)), None)
 
 
-def _is_run_item(item: object) -> bool:
-    return isinstance(item, Mapping) and isinstance(item.get("raw_item"), Mapping)
+def _own_answer(record: Record, reading: Reading) -> str | None:
+    if (text := _last_words(record, reading)) is not None:
+        return text
+    if reading.is_ended and (only := _only_output(record)) is not None:
+        return only
+    # A run that says it is done keeps its answer beside its steps; one that broke off may have only the reference.
+    # A row with a number of its own is a rollout, and so is its answer.
+    is_own = reading.is_ended or sample_id_of(record) is not None
+    return plain_text(record.get("answer")) if is_own else None
 
 
-# ---- LangChain
-
-_LC_KINDS = ("ai", "human", "AIMessageChunk", "HumanMessageChunk")
-_LC_CLASSES = ("AIMessage", "HumanMessage", "AIMessageChunk", "HumanMessageChunk")
-_LC_MESSAGE = _told(r'"type"\s{0,3}:\s{0,3}"(?:ai|human)"', '"(?:AI|Human)Message"')
-
-
-def _is_langchain(record: Record) -> bool:
-    if isinstance(record.get("messages"), str):
-        return lists_any(record["messages"], _LC_MESSAGE, _is_lc_message)
-    states = _states(record)
-    if any(_holds_lc(state.get(name)) for state in states for name in _STATE_MESSAGES):
-        return True
-    return any(_are_steps(state.get("intermediate_steps")) for state in states)
+def _only_output(record: Record) -> str | None:
+    """The one text beside a trajectory that is neither a question nor reasoning, whatever it is called."""
+    if not isinstance(record.get("trajectory"), Mapping) or "answer" in record:
+        return None
+    told = [text for name, text in record.items() if name not in _NOT_OUTPUT and isinstance(text, str) and text.strip()]
+    return told[0] if len(told) == 1 else None
 
 
-def _is_langchain_or_text(record: Record) -> bool:
-    return _is_langchain(record) or (not isinstance(record.get("messages"), str) and told_in(record) is not None)
-
-
-def _states(record: Record) -> Iterable[Record]:
-    """The record and the states that it wraps, two deep: an output may hold a state in its values."""
-    outer = [inner for name in _STATES if isinstance(inner := record.get(name), Mapping)]
-    return [
-        record,
-        *outer,
-        *(inner for one in outer for name in _STATES if isinstance(inner := one.get(name), Mapping)),
-    ]
-
-
-def _holds_lc(value: object) -> bool:
-    listed = value.get("messages") if isinstance(value, Mapping) else value
-    return isinstance(listed, list) and any(map(_is_lc_message, listed))
-
-
-def _is_lc_message(message: object) -> bool:
-    """Whether a message of the agent or the user is in one of the serialisations."""
-    if not isinstance(message, Mapping):
-        return False
-    fields, kind, names = message, message.get("type"), message.get("id")
-    if kind == "constructor":
-        fields = message.get("kwargs", {})
-        is_known = isinstance(names, list) and bool(names) and names[-1] in _LC_CLASSES
-    else:
-        fields = message["data"] if isinstance(message.get("data"), Mapping) else message
-        is_known = kind in _LC_KINDS
-    return is_known and isinstance(fields, Mapping) and "content" in fields and "role" not in fields
-
-
-def _are_steps(steps: object) -> bool:
-    for step in steps if isinstance(steps, list) else ():
-        action = step[0] if isinstance(step, list | tuple) and len(step) == 2 else None
-        if isinstance(action, Mapping) and isinstance(action.get("kwargs"), Mapping):
-            action = action["kwargs"]
-        if isinstance(action, Mapping) and isinstance(action.get("tool"), str):
-            return True
-    return False
-
-
-class _LangChain(Walked):
-    """Its messages may also stand in a text, as LangChain or Python prints them."""
-
-    __slots__ = ()
-
-    def parse(self, record: Record, source: str) -> Parsed:
-        """The messages as a rollout."""
-        told = None if _is_langchain(record) else told_in(decoded(record))
-        if told is None:
-            return Walked.parse(self, record, source)
-        parsed = Walked.parse(self, {**record, told.field: None, "messages": told.messages}, source)
-        count = f"{told.strays} return{'s' * (told.strays != 1)}"
-        lost = f"{count} without a call in a transcript kept as text" if told.strays else ""
-        return replace(parsed, doubt=parsed.doubt or told.doubt, loss=lost)
-
-
-ANTHROPIC = Walked(
-    "anthropic", _is_anthropic, f"no messages: expected a list in one of {', '.join(_MESSAGES)}, or a reply"
-)
-OPENAI_AGENTS = Walked(
-    "openai-agents", _is_run, f"no items: expected a list of run items in one of {', '.join(_RUN_ITEMS)}"
-)
-OPENAI_RESPONSES = Walked(
-    "openai-responses", _is_response, f"no items: expected a list of response items in one of {', '.join(_ITEMS)}"
-)
-LANGCHAIN = _LangChain("langchain", _is_langchain_or_text, "no LangChain messages: expected a list under 'messages'")
+ROWS = {name: Walked(name) for name in (*NAMES, GENERAL)}
+"""The rows of the table by name."""

@@ -8,7 +8,7 @@ import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from tracerank.errors import UsageError, did_you_mean
 from tracerank.readers.base import PathLike, Problem, Record, RecordAt
@@ -16,12 +16,8 @@ from tracerank.readers.sources.record_fields import is_known_field
 from tracerank.readers.sources.unwrap import parts_of, parts_of_pool
 
 _AUTO = "auto"
-BETWEEN = "?"
-"""Parts the name of a reader and the map: ``auto?answer=reply``."""
-ASKED = " --questions "
-"""Parts these two and the file of questions, so that one value says how something was read."""
-TOOLS, ANSWER_FIELD = " --tools ", " --answer-field "
-"""Part the name with its map from what the user says about tools and answers; before the file of questions."""
+_BETWEEN, _TOOLS, _ANSWER_FIELD, _QUESTIONS = "?", " --tools ", " --answer-field ", " --questions "
+"""Begin the parts of a value that says how something was read, in this order."""
 _ANSWER, _EXPLICIT_ANSWER = "answer", "final_answer"
 # Formats of which 'answer' is the agent's own field.
 _OWN_ANSWER = ("searches", "steps")
@@ -99,41 +95,36 @@ class FieldMap:
             yield Problem(source, f"--map {ours}={path}: no record has {path!r}{near or did_you_mean(path, fields)}")
 
 
-def with_map(reader: str, fields: str) -> str:
-    """The name of a reader together with a map, as one value."""
-    return f"{reader}{BETWEEN}{FieldMap.of(fields)}"
+class Spelled(NamedTuple):
+    """What one value says about how something was read: ``auto?answer=reply --questions asked.jsonl``."""
+
+    name: str
+    fields: FieldMap
+    tools: str
+    answer_field: str
+    questions: str
 
 
-def name_and_map(reader: str) -> tuple[str, FieldMap]:
-    """The name of a reader and the map that may follow it."""
-    reader = name_and_questions(reader)[0]
-    start = min(at if at >= 0 else len(reader) for at in map(reader.find, (TOOLS, ANSWER_FIELD)))
-    name, between, fields = reader[:start].partition(BETWEEN)
-    return f"{name or _AUTO}{reader[start:]}", FieldMap.of(fields) if between else FieldMap()
+def spelled(reader: str) -> Spelled:
+    """The parts of such a value."""
+    rest, _, questions = reader.partition(_QUESTIONS)
+    rest, _, answer_field = rest.partition(_ANSWER_FIELD)
+    rest, _, tools = rest.partition(_TOOLS)
+    name, between, fields = rest.partition(_BETWEEN)
+    return Spelled(name or _AUTO, FieldMap.of(fields) if between else FieldMap(), tools, answer_field, questions)
 
 
-def with_told(reader: str, tools: str | None = None, answer_field: str | None = None) -> str:
-    """The name of a reader, with its map if it has one, together with what the user says about tools and answers."""
-    reader = reader if tools is None else f"{reader}{TOOLS}{tools}"
-    return reader if answer_field is None else f"{reader}{ANSWER_FIELD}{answer_field}"
-
-
-def name_and_told(reader: str) -> tuple[str, str, str]:
-    """The name of a reader, what the user says about tools, and the field of answers that are objects."""
-    reader, _, answer_field = reader.partition(ANSWER_FIELD)
-    name, _, tools = reader.partition(TOOLS)
-    return name, tools, answer_field
-
-
-def with_questions(reader: str, path: PathLike) -> str:
-    """The name of a reader, with its map if it has one, together with a file of questions, as one value."""
-    return f"{reader}{ASKED}{os.fspath(path)}"
-
-
-def name_and_questions(reader: str) -> tuple[str, str]:
-    """The name of a reader with its map, and the file of questions that follows it."""
-    name, _, path = reader.partition(ASKED)
-    return name, path
+def spelled_with(
+    reader: str,
+    fields: str | None = None,
+    tools: str | None = None,
+    answer_field: str | None = None,
+    questions: PathLike | None = None,
+) -> str:
+    """The value that says all this."""
+    whole = reader if fields is None else f"{reader}{_BETWEEN}{FieldMap.of(fields)}"
+    parts = ((_TOOLS, tools), (_ANSWER_FIELD, answer_field), (_QUESTIONS, questions and os.fspath(questions)))
+    return whole + "".join(f"{mark}{value}" for mark, value in parts if value is not None)
 
 
 def _at(record: Record, path: str) -> Any:

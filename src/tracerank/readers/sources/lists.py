@@ -181,6 +181,8 @@ def opened_event(event: Record) -> dict[str, Any]:
     kind, data = event.get("type"), event.get("data")
     if kind == "updates" and isinstance(data, Mapping):
         return {**event, "data": [inner for inner in data.values() if isinstance(inner, Mapping)]}
+    if isinstance(kind, str) and "." in kind and isinstance(data, Mapping):
+        return {**data, "type": kind.rpartition(".")[2]}  # an event by its class, as ag2 logs it
     if kind == "messages" and isinstance(data, list) and data and isinstance(data[0], Mapping):
         return {**event, "data": data[0]}
     return dict(event)

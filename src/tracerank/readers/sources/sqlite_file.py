@@ -28,7 +28,6 @@ _MAX_TABLES = 1000
 _STEPS_AT_ONCE = 100_000
 _STEPS, _STEPS_A_BYTE = 20_000_000, 100
 """Of SQLite's machine: a sound file needs a few for each byte, a tree that runs in circles never ends."""
-_TRIES = 3
 
 
 class DamagedFile(ReadError):
@@ -126,14 +125,13 @@ def _settled(name: str) -> Iterator[tuple[Path, str]]:
         return
     with tempfile.TemporaryDirectory(prefix="tracerank-") as folder:
         copy = os.path.join(folder, "store")
-        for _ in range(_TRIES):
-            before = _state(name)
-            for part in before:
-                shutil.copyfile(part, copy + part[len(name) :])
-            if _state(name) == before:
-                yield Path(copy), "mode=rw"  # the journal is played into the copy
-                return
-        raise ReadError(f"{name}: the SQLite file is being written; stop the agent, or read a copy (sqlite3 .backup)")
+        before = _state(name)
+        for part in before:
+            shutil.copyfile(part, copy + part[len(name) :])
+        if _state(name) != before:
+            reason = "the SQLite file is being written; stop the agent, or read a copy (sqlite3 .backup)"
+            raise ReadError(f"{name}: {reason}")
+        yield Path(copy), "mode=rw"  # the journal is played into the copy
 
 
 def _state(name: str) -> dict[str, tuple[int, int]]:

@@ -1,13 +1,13 @@
 """SQLite stores of agent frameworks to records: one a session, with its messages or events in order.
 
-Stores are known by the columns of their tables, since the names can be chosen: the OpenAI Agents SDK, LangGraph, Google
-ADK, agno, and any table of messages with a session, a role and a content, such as Mastra's. JSON and MessagePack are
-read as data; pickled columns are never asked for. What the messages say is for the readers.
+A store is known by its columns, since names of tables can be chosen: one that names the session, one that gives the
+order, and one that holds what was said. Checkpoints of LangGraph are states instead. JSON and MessagePack are read as
+data; pickled columns are never asked for. What the messages say is for the readers.
 """
 
 import importlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from itertools import groupby
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import groupby, product
 from operator import itemgetter
 from typing import Any, NamedTuple
 
@@ -29,6 +29,15 @@ _KNOWN = (
     "sessions of the OpenAI Agents SDK, Google ADK and agno, checkpoints of LangGraph, and tables of messages with "
     "session_id or thread_id, role and content"
 )
+_SAID = (
+    *(("message_data",), ("event_data",), ("run_data",), ("session_type", "runs"), ("author", "content")),
+    ("role", "content"),
+)
+"""Columns that hold what was said, the last of them as JSON: of the Agents SDK, ADK, agno, older ADK, and any other."""
+_SESSIONS = ("session_id", "thread_id", "conversation_id", "chat_id")
+_OWNERS = ("app_name", "user_id")
+"""Columns without which the session of ADK is not unique."""
+_ORDERS = ("created_at", "createdAt", "timestamp", "id")
 
 
 class _Kept(NamedTuple):
@@ -48,7 +57,7 @@ Rows = Iterator[tuple[Any, ...]]
 def iter_store(name: str) -> Iterator[RecordAt | Problem]:
     """The sessions of a store in the order in which they began, with a Problem in the place of each that is damaged."""
     with opened(name) as tables:
-        found = next((sessions for kind in _KINDS if (sessions := kind(tables, name)) is not None), None)
+        found = _checkpoints(tables, name) or _sessions(tables)
         if found is None:
             own = [table for table in tables.columns if not table.startswith("sqlite_")]
             shown = ", ".join(own[:_TABLES_SHOWN]) + (", …" if len(own) > _TABLES_SHOWN else "")
@@ -70,6 +79,21 @@ def iter_store(name: str) -> Iterator[RecordAt | Problem]:
             raise ReadError(f"{name}: the SQLite file holds no sessions")
 
 
+# ---- a row for each message, event or run
+
+
+def _sessions(tables: Tables) -> Sessions | None:
+    for said, key, order in product(_SAID, _SESSIONS, _ORDERS):
+        table = tables.with_columns(key, order, *said)
+        if table is None:
+            continue
+        keys = (*_OWNERS, key) if tables.with_columns(*_OWNERS, key, order, *said) == table else (key,)
+        query = _branches(tables, table) if said == _SAID[0] else None
+        rows = tables.rows(query or _in_order(table, keys, order, said))
+        return _runs(rows) if said[-1] in ("run_data", "runs") else _transcripts(rows, said[0])
+    return None
+
+
 def _in_order(table: str, keys: Sequence[str], order: str, columns: Sequence[str]) -> str:
     """The rows of each session together, named by their keys, sessions by their beginning; one sort."""
     own = ", ".join(keys)
@@ -79,6 +103,15 @@ def _in_order(table: str, keys: Sequence[str], order: str, columns: Sequence[str
         f"SELECT {name}, {', '.join(f't.{one}' for one in columns)} FROM {table} t JOIN (SELECT {own}, MIN({order}) "
         f"AS first FROM {table} GROUP BY {own}) s ON {same} "
         f"ORDER BY s.first, {', '.join(f't.{key}' for key in keys)}, t.{order}, t.rowid"
+    )
+
+
+def _branches(tables: Tables, messages: str) -> str | None:
+    """``AdvancedSQLiteSession`` of the Agents SDK: each branch is a session."""
+    branches = tables.with_columns("session_id", "message_id", "branch_id", "sequence_number")
+    return branches and (
+        f"SELECT b.session_id || '/' || b.branch_id AS branch, m.message_data FROM {branches} b "
+        f"JOIN {messages} m ON m.id = b.message_id ORDER BY b.session_id, b.branch_id, b.sequence_number"
     )
 
 
@@ -96,82 +129,34 @@ def _by_session(rows: Rows) -> Iterator[tuple[str, list[tuple[Any, ...]], int]]:
         yield str(session), kept, size
 
 
-# ---- a row for each message or event
-
-
-class _Messages(NamedTuple):
-    """A kind of table with such rows."""
-
-    keys: tuple[str, ...]
-    """Columns that name the session."""
-    order: str
-    columns: tuple[str, ...]
-    item_of: Callable[..., Any]
-    """Takes these columns of a row."""
-
-
-def _content_item(role: object, content: object) -> dict[str, Any]:
-    """A message of which the role has a column of its own; a structured content may hold the parts."""
-    found = _json(content)
-    return {"role": role, **found} if isinstance(found, Mapping) else {"role": role, "content": found}
-
-
-_TABLES = (
-    _Messages(("session_id",), "id", ("message_data",), lambda data: _json(data)),
-    _Messages(("app_name", "user_id", "session_id"), "timestamp", ("event_data",), lambda data: _json(data)),
-    _Messages(  # older ones of Google ADK
-        ("app_name", "user_id", "session_id"),
-        "timestamp",
-        ("author", "content"),
-        lambda author, content: {"author": author, "content": _json(content)},
-    ),
-    *(
-        _Messages((key,), order, ("role", "content"), _content_item)
-        for key in ("session_id", "thread_id", "conversation_id", "chat_id")
-        for order in ("created_at", "createdAt", "timestamp", "id")
-    ),
-)
-
-
-def _messages(tables: Tables, _: str) -> Sessions | None:
-    for kind in _TABLES:
-        table = tables.with_columns(*kind.keys, kind.order, *kind.columns)
-        if table is not None:
-            query = _branches(tables, table) if kind is _TABLES[0] else None
-            return _transcripts(tables.rows(query or _in_order(table, kind.keys, kind.order, kind.columns)), kind)
-    return None
-
-
-def _branches(tables: Tables, messages: str) -> str | None:
-    """``AdvancedSQLiteSession`` of the Agents SDK: each branch is a session."""
-    branches = tables.with_columns("session_id", "message_id", "branch_id", "sequence_number")
-    return branches and (
-        f"SELECT b.session_id || '/' || b.branch_id AS branch, m.message_data FROM {branches} b "
-        f"JOIN {messages} m ON m.id = b.message_id ORDER BY b.session_id, b.branch_id, b.sequence_number"
-    )
-
-
-def _transcripts(rows: Rows, kind: _Messages) -> Sessions:
+def _transcripts(rows: Rows, speaker: str) -> Sessions:
+    """``speaker`` is the column that names it, where what was said does not."""
     for session, kept, size in _by_session(rows):
         if size > MAX_SESSION_BYTES:
             yield _Kept(session, None, 0, (_TOO_LONG,))
             continue
-        items = [item for row in kept if isinstance(item := kind.item_of(*row), Mapping)]
+        items = [item for row in kept if isinstance(item := _item(speaker, row), Mapping)]
         lost = len(kept) - len(items)
         problems = [f"{lost} of {len(kept)} rows hold no JSON object; they were dropped"] if lost else []
         record = (as_record(items) or events_record(items)) if items else None
         yield _Kept(session, record, size, (*problems, *_asks_often(items)))
 
 
+def _item(speaker: str, row: tuple[Any, ...]) -> Any:
+    said = _json(row[-1])
+    if len(row) == 1:
+        return said
+    is_whole = speaker == "role" and isinstance(said, Mapping)  # beside the role may stand all of the message
+    return {speaker: row[0], **said} if is_whole else {speaker: row[0], "content": said}
+
+
 def _asks_often(items: Sequence[object]) -> tuple[str, ...]:
     """The remark that a session asks again after it was answered."""
     asked, has_answered = 0, True
     for item in items:
-        if _asks(item):
-            asked += has_answered
-            has_answered = False
-        elif isinstance(item, Mapping):
-            has_answered = True
+        is_asked = _asks(item)
+        asked += is_asked and has_answered
+        has_answered = not is_asked
     return (_MANY.format(asked),) if asked > 1 else ()
 
 
@@ -186,24 +171,12 @@ def _asks(item: object) -> bool:
     return isinstance(parts, str) or (isinstance(parts, list) and any("text" in part for part in parts if part))
 
 
-# ---- a row for each run
-
-
-def _agno(tables: Tables, _: str) -> Sessions | None:
-    """``SqliteDb``: a row a run, or before version 3 all runs of a session in one column."""
-    for columns in (("run_id", "run_data"), ("session_type", "runs")):
-        table = tables.with_columns("session_id", "created_at", *columns)
-        if table is not None:
-            return _runs(tables.rows(_in_order(table, ("session_id",), "created_at", columns[1:])))
-    return None
-
-
 def _runs(rows: Rows) -> Sessions:
     """One record a run: each says what it was given. What it kept of earlier runs, and runs of members, are left."""
     for session, kept, size in _by_session(rows):
         if size > MAX_SESSION_BYTES:
             yield _Kept(session, None, 0, (_TOO_LONG,))
-        for (cell,) in kept:
+        for *_, cell in kept:
             found = _json(cell)
             for run in map(_json, found if isinstance(found, list) else [found]):
                 if not isinstance(run, Mapping):
@@ -221,7 +194,7 @@ def _is_history(message: object) -> bool:
 # ---- checkpoints
 
 
-def _langgraph(tables: Tables, name: str) -> Sessions | None:
+def _checkpoints(tables: Tables, name: str) -> Sessions | None:
     """``SqliteSaver``: the last state of each thread; graphs inside the graph have a name space of their own."""
     checkpoints = tables.with_columns("thread_id", "checkpoint_ns", "checkpoint_id", "type", "checkpoint")
     if checkpoints is None:
@@ -316,6 +289,3 @@ def _json(value: object) -> Any:
             break
         value = found
     return value
-
-
-_KINDS: tuple[Callable[[Tables, str], Sessions | None], ...] = (_langgraph, _agno, _messages)

@@ -1,11 +1,10 @@
 """Telemetry of agents: spans of OpenTelemetry, OpenInference, Langfuse, LangSmith, MLflow and the Agents SDK.
 
-Each dialect is a function from a record to spans, listed below; what spans mean is read in ``spans.py``. A trace is a
-rollout, and traces with the same input are rollouts of one question.
+``dialects.py`` reads the dialects, ``spans.py`` says what spans mean. A trace is a rollout, and traces with the same
+input are rollouts of one question.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import cache
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
@@ -14,8 +13,6 @@ from tracerank.readers.sources.joining import Piece
 
 if TYPE_CHECKING:
     from tracerank.readers.spans.spans import Span
-
-Dialect = Callable[[Record], Iterator["Span"]]
 
 # A record without any of these is no span; most records of other formats are settled here.
 _MARKS = frozenset(
@@ -68,26 +65,16 @@ class TelemetryReader:
         return parsed_dialogue(fields, source, run.dialogue, label=run.label)
 
 
-@cache
-def _dialects() -> tuple[Dialect, ...]:
-    """All that is known; every file is asked for spans, few have any, and only those import what reads them."""
-    from tracerank.readers.spans.mlflow import mlflow_spans
-    from tracerank.readers.spans.otel import otel_spans
-    from tracerank.readers.spans.vendors import agents_spans, langfuse_spans, langsmith_spans
-
-    return (otel_spans, langsmith_spans, agents_spans, langfuse_spans, mlflow_spans)
-
-
 def _spans(record: Record) -> Iterator["Span"]:
-    found = _own_spans(record)
-    if found:
-        yield from found
-        return
-    for key in _LISTS:  # a page of an API's answer
+    """Every file is asked for spans, few have any, and only those import what reads them."""
+    from tracerank.readers.spans.dialects import spans_in
+
+    found = spans_in(record)
+    for key in () if found else _LISTS:  # a page of an API's answer
         items = record.get(key)
-        if isinstance(items, list):
-            yield from chain.from_iterable(_own_spans(item) for item in items if isinstance(item, Mapping))
-
-
-def _own_spans(record: Record) -> list["Span"]:
-    return next(filter(None, (list(dialect(record)) for dialect in _dialects())), [])
+        found += (
+            chain.from_iterable(spans_in(item) for item in items if isinstance(item, Mapping))
+            if isinstance(items, list)
+            else ()
+        )
+    yield from found
