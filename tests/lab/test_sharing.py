@@ -119,7 +119,7 @@ def random_pool(name: int, rollouts: list[list[list[Evidence]]]) -> Pool:
 def test_edge_counts_equal_the_listed_edges(pools: list[list[list[list[Evidence]]]], recipe: GraphRecipe) -> None:
     made = [random_pool(number, rollouts) for number, rollouts in enumerate(pools)]
     edges = listed_edges(batch_of(made, recipe), recipe)
-    listed = {str(relation): len(found) / len(made) for relation, found in edges.items()}
+    listed = {"|".join(relation): len(found) / len(made) for relation, found in edges.items()}
     assert graph_statistics(made, recipe).edges_mean == pytest.approx(listed)
 
 
