@@ -58,7 +58,7 @@ class Decision:
     reply: str | None = None
     """What a model wrote and the answer was read from, whole and as it came; None: no model wrote an answer."""
     counts: Mapping[str, int] = field(default_factory=dict)
-    """What happened while a model was asked, in the words below; empty: nothing out of the ordinary."""
+    """Events to count while a model was asked, such as ``read leniently``; empty: nothing out of the ordinary."""
     is_fault: bool = False
     """Whether the method itself failed, and would again; a server may succeed on another try."""
     escalated: "Escalation | None" = None

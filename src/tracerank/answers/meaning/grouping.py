@@ -49,7 +49,7 @@ def group_answers(
     aliases: Aliases = (),
     evidence: Sequence[str] = (),
 ) -> tuple[int, ...]:
-    """A group number per answer, in order of first appearance; ``NO_GROUP`` for what answers nothing.
+    """A group number per answer, in order of first appearance; ``NO_GROUP`` (-1) for what answers nothing.
 
     ``exact`` and ``default`` are the strict levels, which look at no evidence. Aliases are sets of names for one thing.
     """
@@ -111,7 +111,7 @@ def _compared(counts: Counter[str]) -> tuple[list[str], list[str]]:
 
 
 def same_answer(question: str, a: str | None, b: str | None) -> bool:
-    """Whether two answers alone would form one group."""
+    """Whether two answers to a question mean the same."""
     first, second = group_by_meaning((a, b), question)
     return first == second != NO_GROUP
 
