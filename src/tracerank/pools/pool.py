@@ -63,7 +63,7 @@ class Pool:
         return Retained(link_documents(found.kept, documents), found.dropped)
 
     def unlinked(self, rule: RetentionRule | None = None) -> Retained:
-        """The same as it was logged: nobody has looked which evidence is of the same document."""
+        """The same as it was logged: evidence is not yet linked by document."""
         rule = rule or RETENTION_RULES[self.setting]
         kept: list[Rollout] = []
         dropped: dict[int, str] = {}
