@@ -68,7 +68,8 @@ def test_agents_that_do_not_clearly_differ_weigh_about_the_same() -> None:
     ("pools", "why"),
     [
         ([], "no rollout names its agent"),
-        (mixed_pools(60, {"able": 0.9, "poor": 0.3}), "2 agents answer beside others; at least 3"),
+        (mixed_pools(60, {"able": 0.9, "poor": 0.3}), "2 agents answer beside others 20 times or more; at least 3"),
+        (mixed_pools(4, {"able": 0.9, "poor": 0.3}), "0 agents answer beside others 20 times or more; at least 3"),
         (mixed_pools(49, MIXED), "in 49 pools several agents answer; at least 50"),
         (mixed_pools(100, dict.fromkeys("abcd", 0.7)), "too alike"),
         # One good agent among many that err together agrees least with the others.
