@@ -76,7 +76,7 @@ def test_agents_that_do_not_clearly_differ_weigh_about_the_same() -> None:
         (mixed_pools(100, {"able": 0.8} | dict.fromkeys("abcdefg", 0.5), together=tuple("abcdefg")), "too alike"),
         (mixed_pools(100, dict.fromkeys("abcd", 0.02)), "too seldom"),
     ],
-    ids=["none", "two", "few pools", "equal", "err together", "all wrong"],
+    ids=["none", "two", "too few answers", "few pools", "equal", "err together", "all wrong"],
 )
 def test_agreement_is_no_basis_where_it_cannot_tell(pools: list[Pool], why: str) -> None:
     assert why in str(tally_of(pools).objection())
