@@ -352,16 +352,20 @@ def test_hostile_text_reads_back_as_it_was_but_steers_no_terminal(run: Run, tmp_
     assert "[red]\\x1b[2J.jsonl:2: not JSON" in result.stderr
 
 
-def test_a_terminal_shows_a_table(world: Path) -> None:
+@pytest.mark.parametrize("method", ["evidence", "single"])
+def test_a_terminal_shows_a_table_and_why_it_has_no_confidence(world: Path, method: str) -> None:
     main_end, terminal_end = pty.openpty()
-    command = [sys.executable, "-m", "tracerank", "select", str(world)]
-    with subprocess.Popen(command, stdout=terminal_end, stderr=subprocess.DEVNULL) as process:
+    command = [sys.executable, "-m", "tracerank", "select", str(world), "--method", method]
+    with subprocess.Popen(command, stdout=terminal_end, stderr=subprocess.PIPE) as process:
         os.close(terminal_end)
         shown = b""
         with contextlib.suppress(OSError):  # the end of a terminal whose program has ended
             while part := os.read(main_end, 65536):
                 shown += part
+        assert process.stderr is not None
+        notes = process.stderr.read().decode()
     os.close(main_end)
+    assert ("no confidence: it takes ten questions" in notes) is (method == "single")
     lines = shown.decode().splitlines()
     assert process.returncode == 0
     assert lines[0].split() == ["question", "answer", "agreement", "confidence"]

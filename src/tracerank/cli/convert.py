@@ -28,7 +28,7 @@ CANONICAL, ATIF = "canonical", "atif"
 def convert(output: Path, to: str, inputs: Inputs, force: bool) -> None:
     """Convert rollouts of any known format to the canonical one or to ATIF.
 
-    Rollouts are grouped by question; those that could never be chosen keep their place. Files are streamed, unless the
+    Rollouts are grouped by question; those that can never be chosen are kept. Files are streamed, unless the
     rollouts of a question are far apart: then everything is read again and held in memory.
     """
     from tracerank.pools.arrow_rows import PARQUET, RowWriter
