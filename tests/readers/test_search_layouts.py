@@ -305,7 +305,9 @@ def test_results_without_addresses_are_told_apart(name: str) -> None:
     assert [(title, text) for title, _, text in found(output)] == expected
 
 
-@pytest.mark.parametrize("sources", ["[^1]: {}, {}\n[^2]: {}, {}", "Sources:\n[1] {} - {}\n[2] {} - {}"])
+@pytest.mark.parametrize(
+    "sources", ["[^1]: {}, {}\n[^2]: {}, {}", "[^1]: {}. {}\n[^2]: {}. {}", "Sources:\n[1] {} - {}\n[2] {} - {}"]
+)
 def test_footnotes_without_words_get_those_that_cite_them(sources: str) -> None:
     marks = ("[^1]", "[^2]") if "^" in sources else ("[1]", "[2]")
     listed = sources.format(*RESULTS[0][:2], *RESULTS[1][:2])

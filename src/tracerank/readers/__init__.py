@@ -96,7 +96,7 @@ def iter_pools(
     tools: Mapping[str, str] | None = None,
     answer_field: str = "",
 ) -> Iterator[Pool]:
-    """The same one by one, in constant memory as long as a question's rollouts stand near each other."""
+    """The pools of ``read_pools`` one by one, in constant memory if a question's rollouts are near each other."""
     source = _source(reader, on_problem, window_bytes, on_record, fields, questions, tools, answer_field)
     places, rows = _places_or_rows(given)
     return group(source.placed(places, rows), source.report, window_bytes)

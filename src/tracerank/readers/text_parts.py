@@ -38,7 +38,7 @@ _BOLD = re.compile(r"(?:[-*•] )?\*\*([^*\n]{1,150})\*\*:?[ \t]*")
 _BARE_ADDRESS = re.compile(rf"[ \t]*[(<\[]?{_ADDRESS}[)>\]]?[ \t]*\Z")
 _LINK = re.compile(rf"[ \t]*\[(?P<title>(?:[^\]\n]|\](?!\()){{1,300}}+)\]\({_ADDRESS}\)(?P<rest>[^\n]*)\Z")
 _BESIDE = re.compile(rf"[ \t]*+(?P<title>[^\n]{{1,200}}?)[ \t]*[(<]{_ADDRESS}[)>](?P<rest>[^\n]*)\Z")
-_BEHIND = re.compile(rf"[ \t]*+(?P<title>[^\n]{{1,200}}?)(?:[ \t]+[-–—|:]|,|:)[ \t]+{_ADDRESS}(?P<rest>)[ \t]*\Z")
+_BEHIND = re.compile(rf"[ \t]*+(?P<title>[^\n]{{1,200}}?)(?:[ \t]+[-–—|:]|[,:.])[ \t]+{_ADDRESS}(?P<rest>)[ \t]*\Z")
 _BOTH = re.compile(
     rf"\(?title: ?\"?(?P<title>[^\n\"]{{1,200}}?)\"?, ?(?:url|source|link): ?{_ADDRESS}\)?:?(?P<rest>[^\n]*)\Z", re.I
 )

@@ -262,16 +262,14 @@ def _ruled(text: str) -> list[str]:
 
 def _between_rules(text: str) -> list[str]:
     """Parts between rules that are no underlines of headings nor the end of front matter."""
-    body = f"\n{text}\n"
-    cuts = list(_RULE.finditer(body))
-    is_framed = bool(cuts) and cuts[0].start() == 0
-    inner = cuts[1:] if is_framed else cuts
-    if is_framed and len(inner) == 1 and text_fields.is_keyed(body[cuts[0].end() : inner[0].start()]):
+    parts = _RULE.split(f"\n{text}\n")
+    is_framed = not parts[0]
+    before_rules = parts[is_framed:-1]
+    if is_framed and len(before_rules) == 1 and text_fields.is_keyed(before_rules[0]):
         return []
-    if not all(_ENDS_SENTENCE.search(body, max(0, cut.start() - 80), cut.start()) for cut in inner):
+    if not all(_ENDS_SENTENCE.search(part[-80:]) for part in before_rules):
         return []
-    edges = [0, *(place for cut in cuts for place in cut.span()), len(body)]
-    return [part for start, end in zip(edges[::2], edges[1::2], strict=True) if (part := body[start:end]).strip()]
+    return [part for part in parts if part.strip()]
 
 
 def _quoted(text: str) -> list[str]:

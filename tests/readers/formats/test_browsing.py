@@ -14,7 +14,7 @@ from tracerank.errors import MalformedRollout
 from tracerank.pools.documents import link_documents
 from tracerank.pools.types import Evidence, Rollout
 from tracerank.readers.browser import page_texts
-from tracerank.readers.browser.headers import read_header
+from tracerank.readers.browser.headers import page_header
 from tracerank.readers.formats.browsing import BrowsingReader
 
 READER = BrowsingReader()
@@ -76,15 +76,15 @@ def test_private_groups_name_no_sample_because_it_may_be_numbered_later() -> Non
 
 def test_a_wrapped_address_is_put_together_again() -> None:
     text = (
-        "[0] T (https://ex.org/é/b)\n**viewing lines [0 - 3] of 9**\nL0: \n"
+        "T (https://ex.org/é/b)\n**viewing lines [0 - 3] of 9**\nL0: \n"
         "L1: URL: https://ex.org/%C3\nL2: %A9%2\nL3: Fb\nL4: body"
     )
-    header = read_header(text)
+    header = page_header(text)
     assert (header.url, header.url_field_agrees) == ("https://ex.org/%C3%A9%2Fb", True)
 
 
 def test_titles_are_kept_apart_from_addresses_with_parentheses() -> None:
-    header = read_header("[0] Mercury (planet) (https://en.wikipedia.org/wiki/Mercury_(planet))\nL0: x")
+    header = page_header("Mercury (planet) (https://en.wikipedia.org/wiki/Mercury_(planet))\nL0: x")
     assert (header.title, header.displayed) == ("Mercury (planet)", "https://en.wikipedia.org/wiki/Mercury_(planet)")
 
 

@@ -18,8 +18,7 @@ _VIEWPORT = re.compile(r"\*\*viewing lines \[\d+ - \d+\] of \d+\*\*")
 _USUAL = r"\n(?:L\d++:[^\S\n]*+(?=\S)|(?=[^\sL*])|"
 _MARGIN = re.compile(_USUAL + r"(?:(?:L\d++:)?\s*\n)*+(?:L\d++:)?[^\S\n]*+)")
 _PAGE_MARGIN = re.compile(
-    _USUAL
-    + r"(?:(?:L\d++:|\*\*viewing lines.*?\*\*)?\s*\n)*+(?:L\d++:|\*\*viewing lines.*?\*\*\s*\Z)?[^\S\n]*+)"
+    _USUAL + r"(?:(?:L\d++:|\*\*viewing lines.*?\*\*)?\s*\n)*+(?:L\d++:|\*\*viewing lines.*?\*\*\s*\Z)?[^\S\n]*+)"
 )
 _MATCH = re.compile(r"\nL\d+: # 【\d+†match at L\d+】[^\n]*")
 _PAGES, _MAX_PAGE = 512, 1 << 16
