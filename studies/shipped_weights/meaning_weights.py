@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 import tracerank
 from studies.shipped_weights.meaning_data import ABSTAINS, Wordings, wordings
 from tracerank.answers.abstentions import abstains
-from tracerank.answers.meaning.asking import read_asking
 from tracerank.answers.meaning.pairs import FEATURES, PairWeights, pair_features
 from tracerank.answers.meaning.reading import read_answer
+from tracerank.answers.question_profile import read_question
 
 THRESHOLD = 0.65
 RIDGE = 3.3
@@ -43,7 +43,7 @@ def examples(pools: Iterable[Wordings]) -> tuple[NDArray[np.float64], NDArray[np
             if not abstains(text, pool.question)
         }
         texts = sorted(said)
-        found, _ = pair_features([read_answer(text, pool.question) for text in texts], read_asking(pool.question))
+        found, _ = pair_features([read_answer(text, pool.question) for text in texts], read_question(pool.question))
         for (i, j), features in found.items():
             means = said[texts[i]], said[texts[j]]
             if ABSTAINS not in means:

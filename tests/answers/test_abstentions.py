@@ -19,8 +19,7 @@ from tests.answers.abstention_table import (
     WITH_A_QUESTION,
 )
 from tests.shared_data import JUDGEMENTS, ROLLOUTS, needs_meaning, needs_rollouts
-from tracerank.answers.abstentions import LONGEST, abstains, is_abstention
-from tracerank.answers.asked import read_question
+from tracerank.answers.abstentions import LONGEST, abstains
 from tracerank.evaluation.labels import PAPER, labelled
 from tracerank.readers import iter_pools
 
@@ -158,18 +157,11 @@ def test_a_long_report_abstains_when_its_first_and_last_paragraph_do() -> None:
 def test_lines_part_sentences_as_full_stops_do() -> None:
     for answer in ("## Summary\n\nNothing was found\n\n## Answer\n\nUnknown", "Not found\n- searched for maps"):
         assert abstains(answer, QUESTION)
-        assert is_abstention(answer, read_question(QUESTION))
     assert not abstains("Not found in the first source\nAnna Ott")
 
 
 def test_idle_words_alone_are_no_abstention() -> None:
     assert [answer for answer in ("The The", "A", "the", "Here", "N") if abstains(answer)] == []
-
-
-def test_a_read_question_serves_as_well_as_its_text() -> None:
-    for answer, question in (*WITH_A_QUESTION, *MADE_ANSWERS):
-        if not answer.startswith('"'):  # quotes are gone from texts that are compared
-            assert is_abstention(answer, read_question(question)) is abstains(answer, question)
 
 
 @given(st.text(max_size=200), st.text(max_size=60))

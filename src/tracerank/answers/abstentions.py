@@ -8,19 +8,11 @@ to take an answer for one costs its vote, to take one for an answer only leaves 
 import re
 from functools import lru_cache
 
-from tracerank.answers.asked import Asked, read_question
 from tracerank.answers.conclusions import ends_without_answer
-from tracerank.answers.denials import (
-    UNMARKED,
-    denies,
-    denies_first,
-    has_denial_words,
-    may_deny,
-    names_likely,
-    plain_words,
-    read_rules,
-)
+from tracerank.answers.denial_phrases import UNMARKED, has_denial_words, plain_words, rule
+from tracerank.answers.denials import denies, denies_first, may_deny, names_likely
 from tracerank.answers.english import NEGATIONS, words
+from tracerank.answers.question_profile import QuestionProfile, read_question
 from tracerank.answers.text_keys import fold, readable, tokens_of, without_accents
 
 LONGEST = 1200
@@ -66,18 +58,9 @@ def abstains(answer: str | None, question: str = "") -> bool:
         return True
     if not _short_says_nothing(bare):
         return _may_end_without(bare) and _short_ends_without(bare, read_question(question))
-    asked = read_question(question)
+    profile = read_question(question)
     is_quoted = text[0] == text[-1] == '"'
-    return not _can_answer(bare, asked) and not (is_quoted and not _TITLED.isdisjoint(asked.words))
-
-
-def is_abstention(text: str, asked: Asked | None = None) -> bool:
-    """The same for a text without quotes around it, and a question that has been read."""
-    bare = _folded_lines(text).strip(_AROUND)
-    asked = asked or Asked()
-    if not _short_says_nothing(bare):
-        return _may_end_without(bare) and _short_ends_without(bare, asked)
-    return not _can_answer(bare, asked)
+    return not _can_answer(bare, profile) and not (is_quoted and not _TITLED.isdisjoint(profile.said))
 
 
 def _plainly_tells(text: str) -> bool:
@@ -120,7 +103,7 @@ def _says_nothing(text: str) -> bool:
         return text.isascii()  # "-", "???"
     if not may_deny(text, words):
         return False
-    return bool(read_rules().none.fullmatch(words)) or (not _is_song(text) and denies(text))
+    return bool(rule("none").fullmatch(words)) or (not _is_song(text) and denies(text))
 
 
 def _may_end_without(text: str) -> bool:
@@ -134,29 +117,29 @@ _short_says_nothing = lru_cache(maxsize=4096)(_says_nothing)
 _short_ends_without = lru_cache(maxsize=4096)(ends_without_answer)
 
 
-def _can_answer(text: str, asked: Asked) -> bool:
+def _can_answer(text: str, profile: QuestionProfile) -> bool:
     """Whether the question makes an answer of a text that mostly says nothing."""
     tokens = tokens_of(text)
     said = " ".join(tokens)
     if not tokens:
         return False
-    if asked.words.issuperset(tokens):
+    if profile.said.issuperset(tokens):
         return True  # "known or unknown?"
-    if read_rules().none.fullmatch(plain_words(text)):
-        is_open = asked.may_be_polar is False and asked.wants != "number"
-        return not is_open or not _CHOOSING.isdisjoint(asked.words)
+    if rule("none").fullmatch(plain_words(text)):
+        is_open = profile.may_be_polar is False and profile.wants != "number"
+        return not is_open or not _CHOOSING.isdisjoint(profile.said)
     if said in _SYMBOLS:
         is_name = text.istitle() and text.isalpha()  # Na, Nan
-        return is_name or asked.wants == "number" or not _ABBREVIATED.isdisjoint(asked.words)
-    if said in _DATED and asked.wants == "date":
+        return is_name or profile.wants == "number" or not _ABBREVIATED.isdisjoint(profile.said)
+    if said in _DATED and profile.wants == "date":
         return True
-    if said in _INDEFINITE and not _MATHEMATICAL.isdisjoint(asked.words):
+    if said in _INDEFINITE and not _MATHEMATICAL.isdisjoint(profile.said):
         return True
     is_short = 1 < len(tokens) <= 3 or tokens[0] == "i"
-    if is_short and _is_titled(text) and not _TITLED.isdisjoint(asked.words):
+    if is_short and _is_titled(text) and not _TITLED.isdisjoint(profile.said):
         return True  # the album "No Answer"
     # "Is he mentioned in Genesis?" is answered by "He is not mentioned in the text".
-    is_polar = bool(asked.words) and asked.may_be_polar is not False and _SPANISH_QUESTIONS.isdisjoint(asked.words)
+    is_polar = bool(profile.said) and profile.may_be_polar is not False and _SPANISH_QUESTIONS.isdisjoint(profile.said)
     return is_polar and not NEGATIONS.isdisjoint(tokens) and not denies_first(text)
 
 

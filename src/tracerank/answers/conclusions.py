@@ -8,15 +8,12 @@ something else, or about how certain or exact it is, leaves an answer an answer.
 import re
 from collections.abc import Iterable
 
-from tracerank.answers.asked import Asked
+from tracerank.answers.denial_phrases import has_denial_words, plain_words, rule
 from tracerank.answers.denials import (
     Says,
     clause_says,
     clauses,
-    has_denial_words,
     names_likely,
-    plain_words,
-    read_rules,
     sentence_says,
     sentences_of,
     without_leads,
@@ -34,6 +31,7 @@ from tracerank.answers.english import (
     words,
 )
 from tracerank.answers.lazy_patterns import lazy_pattern
+from tracerank.answers.question_profile import QuestionProfile
 
 _FEW_WORDS = 5
 _STEM = 5
@@ -131,7 +129,7 @@ _COMPARED = _COMPARING | frozenset(
 """What a question compares by, and what an answer to it says: "Rome is older"."""
 
 
-def ends_without_answer(text: str, asked: Asked) -> bool:
+def ends_without_answer(text: str, asked: QuestionProfile) -> bool:
     """Whether a folded text, on one line or several, closes without an answer to what is asked."""
     if _ANSWERED.search(text):
         return False
@@ -141,7 +139,7 @@ def ends_without_answer(text: str, asked: Asked) -> bool:
     before = " ".join(told)
     if not told and all(clause_says(part) is Says.NONE for part in denied):
         return True
-    if told and read_rules().alone.fullmatch(plain_words(told[0])) and not names_likely(before):
+    if told and rule("alone").fullmatch(plain_words(told[0])) and not names_likely(before):
         return not any(_limits(part, plain_words(part).split()) for part in denied)  # what follows explains it
     return any(_closes(part, asked) or _denies_asked(part, before, asked) for part in denied)
 
@@ -183,39 +181,39 @@ def _is_fragment(part: str) -> bool:
     return len(said) <= _FEW_WORDS and not has_verb
 
 
-def _closes(part: str, asked: Asked) -> bool:
+def _closes(part: str, asked: QuestionProfile) -> bool:
     """ "I can't say which one is meant", "the comparison is impossible"."""
     rest = _closing(part)
-    if rest is None or _limits(part, rest) or _is_of_another_kind(rest, asked):
+    if rest is None or _limits(part, rest):
         return False
     about = _stems(word for word in rest if word not in _KINDS) - _names(part)
-    return not about or not about.isdisjoint(_stems(asked.words))
+    return not about or not about.isdisjoint(_stems(asked.said))
 
 
 def _lacks(part: str) -> bool:
-    rules, said = read_rules(), plain_words(part)
-    found = rules.lacking.search(said) if has_denial_words(said.split()) else None
-    return found is not None and said.count(" ", 0, found.start()) <= _SUBJECT and not rules.hedge.search(said)
+    said = plain_words(part)
+    found = rule("lacking").search(said) if has_denial_words(said.split()) else None
+    return found is not None and said.count(" ", 0, found.start()) <= _SUBJECT and not rule("hedge").search(said)
 
 
 def _closing(part: str) -> list[str] | None:
     """The words after those that close the matter; None: no such words, or a guess beside them."""
     said = plain_words(part)
-    if not has_denial_words(said.split()) or read_rules().hedge.search(said):
+    if not has_denial_words(said.split()) or rule("hedge").search(said):
         return None
-    found = ((left, read_rules().closing.match(left)) for left in without_leads(said))
+    found = ((left, rule("closing").match(left)) for left in without_leads(said))
     return next((left[match.end() :].split() for left, match in found if match), None)
 
 
-def _denies_asked(part: str, before: str, asked: Asked) -> bool:
+def _denies_asked(part: str, before: str, asked: QuestionProfile) -> bool:
     """ "could not confirm where he died", if that is asked and has not been told."""
     said = plain_words(_SEARCHED.sub("", part)).split()
-    if _limits(part, said) or _is_of_another_kind(said, asked):
+    if _limits(part, said):
         return False
     names = _names(part)
     stems, told = _stems(said), plain_words(before).split()
-    about = stems & _stems(asked.words)
-    if not _COMPARING.isdisjoint(asked.words):
+    about = stems & _stems(asked.said)
+    if not _COMPARING.isdisjoint(asked.said):
         return not about.isdisjoint(_names(f" {part}")) and _COMPARED.isdisjoint(told)
     sought, kind = _sought(asked), _kind(asked)
     if not sought.isdisjoint(_stems(told)):
@@ -229,11 +227,13 @@ def _denies_asked(part: str, before: str, asked: Asked) -> bool:
     return not sought.isdisjoint(about - names) or (is_kind and (is_all or bool(about - names - _stems(told))))
 
 
-def _is_of_another_thing(said: list[str], sought: frozenset[str], asked: Asked, names: frozenset[str]) -> bool:
+def _is_of_another_thing(
+    said: list[str], sought: frozenset[str], asked: QuestionProfile, names: frozenset[str]
+) -> bool:
     """ "who designed the clock tower", when that of the town hall is asked for."""
     places = [place for place, word in enumerate(said) if _stem(word) in sought]
     after = _stems(said[places[-1] + 1 :]) if places else frozenset()
-    return len(after - names - _stems(asked.words)) > 1
+    return len(after - names - _stems(asked.said)) > 1
 
 
 def _limits(part: str, said: list[str]) -> bool:
@@ -241,17 +241,11 @@ def _limits(part: str, said: list[str]) -> bool:
     return not _CAVEATS.isdisjoint(said) or _MORE.search(part) is not None
 
 
-def _is_of_another_kind(said: list[str], asked: Asked) -> bool:
-    """Whether a person is missing where a date is asked for."""
-    kinds = {_KINDS[word] for word in said if word in _ASKING and word in _KINDS}
-    return bool(kinds) and _kind(asked) not in (None, *kinds)
-
-
-def _kind(asked: Asked) -> str | None:
+def _kind(asked: QuestionProfile) -> str | None:
     return next((_KINDS[word] for word in asked.sought[:3] if word in _KINDS), None)
 
 
-def _sought(asked: Asked) -> frozenset[str]:
+def _sought(asked: QuestionProfile) -> frozenset[str]:
     """What follows "which", up to what it is of; the word after "who"; the last of "where was the painter born"."""
     if asked.sought[:1] in (("when",), ("where",)):
         return _stems([word for word in asked.sought if word not in _IDLE][-1:])

@@ -1,219 +1,16 @@
 """What the sentences of a text say: that there is no answer, something beside it, or something that may be one.
 
 A text says nothing when each of its clauses does, or speaks of the search, asks back, apologises or advises. One clause
-of any other kind makes it an answer. What the question was is not looked at here. The table of abstentions,
-``abstentions.txt``, becomes patterns over " word word".
+of any other kind makes it an answer. What the question was is not looked at here.
 """
 
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
 from enum import Enum
-from functools import cache, cached_property
-from importlib.resources import files
 
-from tracerank.answers.english import AUXILIARIES, BOUNDARIES, PREPOSITIONS, PRONOUNS, QUESTION_WORDS, VERBS, words
+from tracerank.answers.denial_phrases import has_denial_words, plain_words, rule
+from tracerank.answers.english import AUXILIARIES, QUESTION_WORDS, VERBS, words
 from tracerank.answers.lazy_patterns import lazy_pattern
-from tracerank.answers.text_keys import fold, remembering, tokens_of
-
-_DEFINITION = re.compile(r"([^\W\d_]+(?: \w+)*) = (.+)")
-_NAME = re.compile(r"<(\w+(?: \w+)*)>")
-_PART = re.compile(r"\[([^\]]*)\]|\{([0-9])\}|([^\[\]{}]+)")
-_SHORTENED = (
-    (re.compile(r"\bcan't\b|\bcannot\b", re.I), "can not"),
-    (re.compile(r"\bn/a\b|\bn\.a\.|\An\s*a\Z", re.I), "na"),
-    (re.compile(r"\bwon't\b", re.I), "will not"),
-    (re.compile(r"n't\b", re.I), " not"),
-    (re.compile(r"\b(it|that|there|here|what)'s\b", re.I), r"\1 is"),
-    (re.compile(r"(?<=\bi)'m\b", re.I), " am"),
-    (re.compile(r"'ve\b", re.I), " have"),
-    (re.compile(r"'re\b", re.I), " are"),
-    (re.compile(r"'ll\b", re.I), " will"),
-    (re.compile(r"(?<=\bi)'d\b", re.I), " would"),
-)
-_MAY_BE_SHORT = re.compile(r"'|cannot|n[/. ]\s*a", re.I)
-UNMARKED = {
-    word: f"{word[:-2]} not" for word in words("dont doesnt didnt isnt wasnt arent werent couldnt havent hasnt hadnt")
-}
-_SKIPPED = frozenset(
-    words(
-        "a an the really honestly still currently definitively conclusively reliably confidently directly simply "
-        "explicitly clearly specifically publicly personally actually entirely fully completely accurately certainly "
-        "exactly precisely readily easily immediately successfully also even ever just therefore thus hence "
-        "consequently accordingly quite very definitely independently properly sadly here anywhere"
-    )
-)
-"""English words without which a denial stays one."""
-_COMMON = (
-    (AUXILIARIES | BOUNDARIES | PREPOSITIONS | PRONOUNS)
-    .difference(("neither",))
-    .union(words("and or of be been if you my our all other"))
-)
-_DENYING = ("alone", "none", "opening", "closing", "lacking", "ending", "asking")
-
-
-class Rules:
-    """A pattern for each role of the table, made when it is first asked for; what the roles mean stands there.
-
-    Most answers need the cues alone, and to compile all patterns takes longer than to decide on a hundred pools.
-    """
-
-    def __init__(self, phrases: Mapping[str, Sequence[str]]) -> None:
-        self._phrases = phrases
-
-    def _either(self, role: str) -> str:
-        return f"(?:{'|'.join(map(_pattern, self._phrases[role]))})"
-
-    def _whole(self, role: str) -> re.Pattern[str]:
-        return re.compile(f"{self._either(role)}(?= |$)")
-
-    def _unspaced(self, role: str) -> re.Pattern[str]:
-        return re.compile("|".join(_pattern(phrase).replace(" ", "") for phrase in self._phrases.get(role, ["~"])))
-
-    @cached_property
-    def alone(self) -> re.Pattern[str]:
-        return re.compile(f"{self._either('alone')}{{1,3}}")
-
-    @cached_property
-    def closing(self) -> re.Pattern[str]:
-        return self._whole("closing")
-
-    @cached_property
-    def lacking(self) -> re.Pattern[str]:
-        return self._whole("lacking")
-
-    @cached_property
-    def none(self) -> re.Pattern[str]:
-        return re.compile(self._either("none"))
-
-    @cached_property
-    def opening(self) -> re.Pattern[str]:
-        return self._whole("opening")
-
-    @cached_property
-    def ending(self) -> re.Pattern[str]:
-        return re.compile(f"{self._either('ending')}$")
-
-    @cached_property
-    def found(self) -> re.Pattern[str]:
-        return self._whole("found")
-
-    @cached_property
-    def aside(self) -> re.Pattern[str]:
-        return self._whole("aside")
-
-    @cached_property
-    def before(self) -> re.Pattern[str]:
-        return self._whole("before")
-
-    @cached_property
-    def lead(self) -> re.Pattern[str]:
-        return self._whole("lead")
-
-    @cached_property
-    def hedge(self) -> re.Pattern[str]:
-        return self._whole("hedge")
-
-    @cached_property
-    def asking(self) -> re.Pattern[str]:
-        return self._whole("asking")
-
-    @cached_property
-    def within(self) -> re.Pattern[str]:
-        return self._unspaced("within")
-
-    @cached_property
-    def unspaced_aside(self) -> re.Pattern[str]:
-        return self._unspaced("nearby")
-
-    @cached_property
-    def unspaced_hedge(self) -> re.Pattern[str]:
-        return self._unspaced("hedge")
-
-    @cached_property
-    def contrast(self) -> re.Pattern[str]:
-        """In a text as it is written, something before it."""
-        contrast, turn = _listed(self._phrases["contrast"]), _listed(self._phrases["turn"])
-        return re.compile(rf"(?:,?\s(?:{contrast})|,\s(?:{turn}))(?:,\s|\s)", re.I)
-
-    @cached_property
-    def cues(self) -> Mapping[str, tuple[tuple[frozenset[str], ...], ...]]:
-        """The rarest words of phrases that deny, each to what else its phrases need: a word of every set."""
-        return _cues(phrase for role in _DENYING for phrase in self._phrases[role])
-
-
-@remembering(4096, 600)  # a text is looked at as a whole, by sentences and by clauses, which are often the same
-def plain_words(text: str) -> str:
-    """A folded text as " word word": in full for shortened forms, without case, punctuation and idle words."""
-    if "_" in text and " " not in text:
-        text = text.replace("_", " ")  # NOT_FOUND
-    if _MAY_BE_SHORT.search(text):
-        for pattern, full in _SHORTENED:
-            text = pattern.sub(full, text)
-    kept = [UNMARKED.get(word, word) for word in tokens_of(text) if word not in _SKIPPED]
-    return "".join(f" {word}" for word in kept)
-
-
-@cache
-def read_rules() -> Rules:
-    """The table, read once and only when it is needed."""
-    phrases: dict[str, list[str]] = {}
-    named: dict[str, str] = {}
-    table = files("tracerank.answers").joinpath("abstentions.txt").read_text(encoding="utf-8")
-    for line in table.splitlines():
-        if not line or line.startswith("#"):
-            continue
-        role, colon, phrase = line.partition(": ")
-        if colon and role.isalpha():
-            phrases.setdefault(role, []).append(_in_full(phrase, named))
-        elif definition := _DEFINITION.fullmatch(line):
-            named[definition[1]] = definition[2]
-    return Rules(phrases)
-
-
-def _cues(phrases: Iterable[str]) -> dict[str, tuple[tuple[frozenset[str], ...], ...]]:
-    found: dict[str, set[tuple[frozenset[str], ...]]] = {}
-    for phrase in phrases:
-        parts = []
-        for listed, _, plain in _PART.findall(phrase):
-            choices = [plain_words(fold(choice)).split() for choice in (listed or plain).split("|")]
-            if all(choices):
-                rare = (min(choice, key=lambda word: (word in _COMMON, -len(word))) for choice in choices)
-                parts.append(frozenset(rare))
-        rarest = min(parts, key=lambda part: (len(part & _COMMON), len(part)))
-        for word in rarest:
-            found.setdefault(word, set()).add(tuple(part for part in parts if part is not rarest))
-    return {word: tuple(needs) for word, needs in found.items()}
-
-
-def _listed(phrases: Sequence[str]) -> str:
-    return "|".join(re.escape(word) for phrase in phrases for word in phrase.strip("[]").split("|"))
-
-
-def _in_full(phrase: str, named: dict[str, str]) -> str:
-    """The phrase with its names replaced; within a choice, by the choices of the name."""
-
-    def full(found: re.Match[str]) -> str:
-        before = phrase[: found.start()]
-        is_within = before.count("[") > before.count("]")
-        return named[found[1]].strip("[]") if is_within else named[found[1]]
-
-    return _NAME.sub(full, phrase)
-
-
-def _pattern(phrase: str) -> str:
-    """The phrase as a pattern in which each part brings the space before it."""
-    made = []
-    for listed, gap, plain in _PART.findall(phrase):
-        if gap:
-            made.append(rf"(?: \S+){{0,{gap}}}?")
-        elif plain:
-            made.append(re.escape(plain_words(fold(plain))).replace("\\ ", " "))
-        else:
-            choices = [plain_words(fold(choice)) for choice in listed.split("|")]
-            either = "|".join(re.escape(choice).replace("\\ ", " ") for choice in choices if choice)
-            made.append(f"(?:{either}){'?' if '' in choices else ''}")
-    return "".join(made)
-
+from tracerank.answers.text_keys import fold, tokens_of
 
 _ENDING_WORDS = 24
 _WITHIN_LETTERS = 60
@@ -247,7 +44,6 @@ _TRAILING = lazy_pattern(
     r"|look|looked|looked at|check|checked|read|access|accessed|consulted|visited)\b(?=\W*$)",
     re.I,
 )
-_REFUSING = frozenset(words("not no none nothing neither without"))  # what the patterns of denials begin with
 _CJK = lazy_pattern("[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 _CJK_BREAK = lazy_pattern("[,;:()、。]+")
 # "Older than Anna, whose age is not known" and "Anna, who is not mentioned" answer before they deny.
@@ -277,16 +73,6 @@ def may_deny(text: str, words: str) -> bool:
     return has_denial_words(words.split()) or bool(_CJK.search(text))
 
 
-def has_denial_words(said: Collection[str]) -> bool:
-    """Whether the words of a phrase that denies are among these, in any order; spares most answers the patterns."""
-    if not _REFUSING.isdisjoint(said):
-        return True
-    cues = read_rules().cues
-    return any(
-        not any(part.isdisjoint(said) for part in needs) for word in said if word in cues for needs in cues[word]
-    )
-
-
 def sentences_of(text: str) -> list[str]:
     """The sentences of a folded text, without marks of lists and emphasis."""
     text = text.replace("،", ",")  # the Arabic comma
@@ -313,22 +99,21 @@ def denies(text: str) -> bool:
 def denies_first(text: str) -> bool:
     """Whether a text says so by its beginning, and not only by what it denies at its end."""
     sentence = _SENTENCE.split(_MARK.sub("", _EMPHASIS.sub("", text)))[0]
-    rules = read_rules()
     return any(
-        rules.opening.match(said) or rules.alone.fullmatch(said) or rules.within.search(said.replace(" ", ""))
+        rule("opening").match(said) or rule("alone").fullmatch(said) or rule("within").search(said.replace(" ", ""))
         for said in without_leads(plain_words(clauses(sentence)[0]))
     )
 
 
 def names_likely(text: str) -> bool:
     """Whether a text of any length goes on to an answer after all: "most likely", "my best guess", "Answer: Rome"."""
-    return bool(_ANSWER_LINE.search(text) or read_rules().hedge.search(plain_words(fold(text))))
+    return bool(_ANSWER_LINE.search(text) or rule("hedge").search(plain_words(fold(text))))
 
 
 def without_leads(said: str) -> list[str]:
     """The words, and what is left of them after each lead; never nothing, because "Sorry" may be a song."""
     left = [said]
-    while (found := read_rules().lead.match(left[-1])) and found.end() < len(left[-1]):
+    while (found := rule("lead").match(left[-1])) and found.end() < len(left[-1]):
         left.append(left[-1][found.end() :])
     return left
 
@@ -362,45 +147,43 @@ def _together(kinds: list[Says]) -> Says:
 def _question_says(sentence: str) -> Says:
     """A question back says that there is no answer; "Paris?" is a guess."""
     left = without_leads(plain_words(sentence))
-    if any(map(read_rules().asking.match, left)):
+    if any(map(rule("asking").match, left)):
         return Says.NONE
     first = left[-1].split()[:1]
     is_question = bool(first) and (first[0] in QUESTION_WORDS or first[0] in AUXILIARIES)
-    return Says.BESIDE if is_question or any(map(read_rules().aside.match, left)) else Says.SOMETHING
+    return Says.BESIDE if is_question or any(map(rule("aside").match, left)) else Says.SOMETHING
 
 
 def clauses(sentence: str) -> list[str]:
     """What is parted by contrasts, reasons and marks; never nothing."""
     text = _TRAILING.sub("", _INSERTED.sub("", _QUOTED.sub("quoted", sentence)))
     text = _LABEL.sub(r"\1 ", text)
-    parts = [part for whole in read_rules().contrast.split(text) for part in _BREAK.split(whole)]
+    parts = [part for whole in rule("contrast").split(text) for part in _BREAK.split(whole)]
     return [part for part in parts if part.strip(" ,.)]")] or [sentence]
 
 
 def clause_says(clause: str) -> Says:
     """What a clause says of the answer."""
-    rules = read_rules()
     said = plain_words(clause)
     left = without_leads(said)
-    is_hedged = rules.hedge.search(said) is not None
+    is_hedged = rule("hedge").search(said) is not None
     if not is_hedged and has_denial_words(said.split()) and any(_is_denial(rest, clause) for rest in left):
         return Says.SOMETHING if _GUESS.search(clause) else Says.NONE
-    if not said or rules.lead.fullmatch(left[-1]) or any(map(rules.aside.match, left)):
+    if not said or rule("lead").fullmatch(left[-1]) or any(map(rule("aside").match, left)):
         return Says.BESIDE
     if is_hedged:
         return Says.SOMETHING
-    if any(map(rules.found.match, left)):
+    if any(map(rule("found").match, left)):
         return Says.NONE if _parts_say(clause) is Says.NONE else Says.FOUND
     return _parts_say(clause)
 
 
 def _is_denial(said: str, clause: str) -> bool:
-    rules = read_rules()
-    if rules.opening.match(said):
+    if rule("opening").match(said):
         return True
-    if rules.alone.fullmatch(said):
+    if rule("alone").fullmatch(said):
         return not (clause[:4].lower() == "the " and said.count(" ") < _SHORT_TITLE)  # "The Unknown"
-    found = rules.ending.search("".join(f" {word}" for word in said.split()[-_ENDING_WORDS:]))
+    found = rule("ending").search("".join(f" {word}" for word in said.split()[-_ENDING_WORDS:]))
     if found is None:
         return False
     subject = _OF_THAT.sub("", said[: len(said) - len(found[0])]).split()
@@ -418,23 +201,22 @@ def _parts_say(clause: str) -> Says:
     for part in parts[:-1]:
         if kinds[-1] in (Says.SOMETHING, Says.FOUND):
             return Says.SOMETHING
-        is_before = read_rules().before.match(plain_words(part))
+        is_before = rule("before").match(plain_words(part))
         kinds.append(Says.BESIDE if is_before else clause_says(part))
     return _together(kinds)
 
 
 def _unspaced_says(sentence: str) -> Says:
-    rules = read_rules()
     unspaced = "".join(tokens_of(sentence))
-    if len(unspaced) > _WITHIN_LETTERS or rules.unspaced_hedge.search(unspaced):
+    if len(unspaced) > _WITHIN_LETTERS or rule("unspaced hedge").search(unspaced):
         return Says.SOMETHING
     kinds = []
     for part in _CJK_BREAK.split(sentence):
         letters = "".join(tokens_of(part))
         if not letters:
             continue
-        if rules.within.search(letters) or rules.alone.fullmatch(f" {letters}"):
+        if rule("within").search(letters) or rule("alone").fullmatch(f" {letters}"):
             kinds.append(Says.NONE)
         else:
-            kinds.append(Says.BESIDE if rules.unspaced_aside.search(letters) else Says.SOMETHING)
+            kinds.append(Says.BESIDE if rule("nearby").search(letters) else Says.SOMETHING)
     return _together(kinds)

@@ -15,6 +15,10 @@ ORDINALS = words(
     "first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth thirteenth fourteenth fifteenth "
     "sixteenth seventeenth eighteenth nineteenth"
 )
+SMALL_NUMBERS = {word: value for value, word in enumerate(ONES)}
+TENS_VALUES = {word: 20 + 10 * step for step, word in enumerate(TENS)}
+SMALL_ORDINALS = {word: value for value, word in enumerate(ORDINALS, start=1)}
+SMALL_ORDINALS |= {word.removesuffix("y") + "ieth": value for word, value in TENS_VALUES.items()}
 MONTHS = words("january february march april may june july august september october november december")
 
 QUESTION_WORDS = frozenset(words("who whom whose what which when where why how"))

@@ -13,9 +13,8 @@ Levels that need vectors or a model live in ``methods``. Votes must not be given
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import combinations
 
-from tracerank.answers.asked import Asked, read_question
 from tracerank.answers.exact import normalize_answer
-from tracerank.answers.readings import Reading, Target, read_answer
+from tracerank.answers.strict import StrictReading, read_strictly
 
 EXACT, DEFAULT = "exact", "default"
 LEVELS = (EXACT, DEFAULT)
@@ -34,9 +33,9 @@ def group_answers(
         return _numbered([normalize_answer(answer) if answer and answer.strip() else None for answer in answers])
     if level != DEFAULT:
         raise ValueError(f"level must be one of {', '.join(LEVELS)}, got {level!r}")
-    asked = read_question(question)
-    readings = [read_answer(answer, asked) for answer in answers]
-    roots = _attached(readings, _united(readings, _alias_readings(aliases, asked)))
+    readings = [read_strictly(answer, question) for answer in answers]
+    united = _united([*(reading.keys for reading in readings), *_alias_keys(aliases, question)])
+    roots = _attached(readings, united)
     return _numbered([roots[reading.keys[0]] if reading.keys else None for reading in readings])
 
 
@@ -62,14 +61,14 @@ def _numbered(groups: Sequence[str | None]) -> tuple[int, ...]:
     return tuple(NO_GROUP if group is None else numbers.setdefault(group, len(numbers)) for group in groups)
 
 
-def _alias_readings(aliases: Aliases, asked: Asked) -> list[tuple[str, ...]]:
+def _alias_keys(aliases: Aliases, question: str) -> list[tuple[str, ...]]:
     """The keys of each set of aliases."""
     sets = [{name, *_names(others)} for name, others in aliases.items()] if isinstance(aliases, Mapping) else aliases
     found: list[tuple[str, ...]] = []
     for names in sets:
         if isinstance(names, str):
             raise ValueError(f"aliases are sets of names, such as [('USA', 'United States')]; got the string {names!r}")
-        found.append(tuple(key for name in sorted(names) for key in read_answer(name, asked).keys[:1]))
+        found.append(tuple(key for name in sorted(names) for key in read_strictly(name, question).keys[:1]))
     return found
 
 
@@ -77,60 +76,48 @@ def _names(names: Iterable[str]) -> Iterable[str]:
     return (names,) if isinstance(names, str) else names
 
 
-def _united(readings: Iterable[Reading], aliases: Iterable[tuple[str, ...]]) -> dict[str, str]:
+def _united(keys_of: Iterable[tuple[str, ...]]) -> dict[str, str]:
     """Every key to the least key of its group."""
     root: dict[str, str] = {}
 
     def find(key: str) -> str:
         while root.setdefault(key, key) != key:
-            root[key] = root[root[key]]
             key = root[key]
         return key
 
-    for keys in (*(reading.keys for reading in readings), *aliases):
+    for keys in keys_of:
         for key in keys:
             low, high = sorted((find(keys[0]), find(key)))
             root[high] = low
     return {key: find(key) for key in root}
 
 
-def _attached(readings: Iterable[Reading], united: dict[str, str]) -> dict[str, str]:
+def _attached(readings: Iterable[StrictReading], united: Mapping[str, str]) -> dict[str, str]:
     """Every key to its group after longer forms have joined their short ones."""
-    present = {united[key] for reading in readings for key in reading.keys[:1]}
-    wishes: dict[str, dict[str, list[Target]]] = {}
+    present = {united[reading.keys[0]] for reading in readings if reading.keys}
+    wishes: dict[str, list[tuple[int, str, frozenset[str]]]] = {}
     for reading in readings:
-        for target in reading.targets:
-            own, goal = united[reading.keys[0]], united.get(target.key)
-            if goal is not None and goal in present and goal != own:
-                wishes.setdefault(own, {}).setdefault(goal, []).append(target)
-    parents = _without_contradictions({own: wish for own, goals in wishes.items() if (wish := _only_best(goals))})
-    return {key: _top(root, parents) for key, root in united.items()}
+        for key, left_out in reading.targets:
+            own, goal = united[reading.keys[0]], united.get(key, "")
+            if goal in present and goal != own:
+                wishes.setdefault(own, []).append((len(left_out), goal, left_out))
+    parents: dict[str, tuple[str, frozenset[str]]] = {}
+    for own, found in wishes.items():
+        best = [(goal, left_out) for size, goal, left_out in found if size == min(found)[0]]
+        if len({goal for goal, _ in best}) == 1:
+            parents[own] = min(best, key=lambda wish: sorted(wish[1]))
+    missing: dict[str, set[frozenset[str]]] = {}
+    for goal, left_out in parents.values():
+        missing.setdefault(goal, set()).add(left_out)
+    torn = {goal for goal, sets in missing.items() if any(not (a <= b or b <= a) for a, b in combinations(sets, 2))}
+    goals = {own: goal for own, (goal, left_out) in parents.items() if not (left_out and goal in torn)}
+    return {key: _top(root, goals) for key, root in united.items()}
 
 
-def _only_best(goals: Mapping[str, Sequence[Target]]) -> tuple[str, frozenset[str]] | None:
-    """The one group that least is left out for; None when several fit equally."""
-    best = min(target.rank for targets in goals.values() for target in targets)
-    found = sorted(goal for goal, targets in goals.items() if any(target.rank == best for target in targets))
-    if len(found) > 1:
-        return None
-    left_out = [target.left_out for target in goals[found[0]] if target.rank == best]
-    return found[0], min(left_out, key=sorted)
-
-
-def _without_contradictions(wishes: Mapping[str, tuple[str, frozenset[str]]]) -> dict[str, str]:
-    left_out: dict[str, set[frozenset[str]]] = {}
-    for goal, missing in wishes.values():
-        left_out.setdefault(goal, set()).add(missing)
-    contradicted = {
-        goal for goal, sets in left_out.items() if any(not (a <= b or b <= a) for a, b in combinations(sets, 2))
-    }
-    return {own: goal for own, (goal, missing) in wishes.items() if not (missing and goal in contradicted)}
-
-
-def _top(root: str, parents: Mapping[str, str]) -> str:
+def _top(root: str, goals: Mapping[str, str]) -> str:
     """The end of the chain of shorter forms; of a circle, which only odd texts can make, its least member."""
     seen: list[str] = []
-    while root in parents and root not in seen:
+    while root in goals and root not in seen:
         seen.append(root)
-        root = parents[root]
+        root = goals[root]
     return min(seen[seen.index(root) :]) if root in seen else root

@@ -131,6 +131,7 @@ BASES: Mapping[str, tuple[str, float]] = {
     for unit, _, size in (each.rpartition(" ") for each in row.split(", "))
 }
 """A unit to what it is measured in and how much of it."""
+DIMENSIONS = frozenset(base for base, _ in BASES.values())
 SMALL_MONEY = {"cent": "cent", "cents": "cent", "marks": "mark", "francs": "franc"}
 MONEY = frozenset((*CURRENCIES.values(), *SMALL_MONEY.values()))
 MEASURED: Mapping[str, tuple[str, float]] = (

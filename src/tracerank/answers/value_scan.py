@@ -1,20 +1,22 @@
 """Finds the typed values of a text, whatever stands around them: one pass over its tokens."""
 
+import math
 import re
 from dataclasses import replace
 from functools import lru_cache
 
-from tracerank.answers.english import MONTHS, words
+from tracerank.answers.english import MONTHS, SMALL_NUMBERS, SMALL_ORDINALS, TENS_VALUES, words
 from tracerank.answers.lazy_patterns import lazy_pattern
-from tracerank.answers.numbers import SMALL_NUMBERS, SMALL_ORDINALS, TENS
+from tracerank.answers.numerals import NUMERALS, numerals_in
 from tracerank.answers.text_keys import fold, without_accents
 from tracerank.answers.units import BEFORE_NUMBERS, CURRENCIES, MEASURED, MONEY_SCALES, SCALES
-from tracerank.answers.values import DATE, NUMBER, NUMERAL, ORDINAL, SCORE, TIME, VERSION, Value
+from tracerank.answers.values import DATE, DECADE, NUMBER, NUMERAL, ORDINAL, SCORE, TIME, VERSION, Value
 
 MAX_TEXT = 2000
 """Characters in which values are looked for."""
 _TOKEN = lazy_pattern(
     r"(?P<iso>[0-9]{4}-[0-9]{1,2}-[0-9]{1,2})(?![0-9-])"
+    r"|(?P<signed>(?:[0-9]{3,4}\s?[年년]\s?)?[0-9]{1,2}\s?[月월](?:\s?[0-9]{1,2}\s?[日号號일])?|[0-9]{4}\s?[年년])"
     r"|(?P<numeric>[0-9]{1,2}[/.][0-9]{1,2}[/.][0-9]{4})(?![0-9.])"
     r"|(?P<clock>[0-9]{1,2}[:.][0-9]{2})(?=\s?(?:[ap]\.?m\b|in the (?:morning|afternoon|evening)|o'clock))"
     r"|(?P<time>(?:[01]?[0-9]|2[0-3]):[0-5][0-9])(?![0-9:])"
@@ -23,12 +25,13 @@ _TOKEN = lazy_pattern(
     r"|(?P<version>(?<![a-z0-9])v?[0-9]+(?:\.[0-9]+){2,}|(?<![a-z0-9])v[0-9]+(?:\.[0-9]+)?)(?![0-9a-z])"
     r"|(?P<span>(?<![0-9.,-])[0-9]{1,4}\s?(?:-|:| to )\s?[0-9]{1,4})(?![0-9]|[.,:-][0-9]|[a-z])"
     r"|(?P<ordinal>[0-9]+(?:st|nd|rd|th))(?![a-z])"
-    r"|(?P<number>(?<![a-z0-9_/.])(?<![a-z0-9/]-)(?:(?:[0-9]{1,3}(?:,[0-9]{3})+|[0-9]+)(?:\.[0-9]+)?|\.[0-9]+)(?!/[a-z]{2}))"
+    r"|(?P<decade>(?<![a-z0-9])(?:(?:1[0-9]|20)?'?[1-9]0'?s|(?:twent|thirt|fort|fift|sixt|sevent|eight|ninet)ies))(?![a-z0-9])"
+    r"|(?P<short>(?<![\w])'[0-9]{2}(?![0-9]))"
+    r"|(?P<number>(?<![a-z0-9_/.])(?<![a-z0-9/]-)(?:(?:[0-9]{1,3}(?:,[0-9]{3})+|[0-9]{1,2}(?:,[0-9]{2})+,[0-9]{3}|[0-9]+)(?:\.[0-9]+)?|\.[0-9]+)(?!/[a-z]{2}))"
     r"(?=(?P<scale>k|m|b|bn|mn)\b|[^\W\d_]*)"
     r"|(?P<war>\bww(?:i{1,2}|[12]))\b"
-    r"|(?P<word>(?:km|mi)/h|m/s|[a-z]+(?:'[a-z]+)?)|(?P<sign>[%$£€¥₹₩₽<>≤≥~+°-])",
+    r"|(?P<word>(?:km|mi)/h|m/s|(?:km|m|mi|ft)\^?2(?![0-9])|[a-z]+(?:'[a-z]+)?)|(?P<sign>[%$£€¥₹₩₽<>≤≥~+°-])",
 )
-_ROMAN = lazy_pattern(r"(?<![\w.'-])(?=[IVX])(X{0,2}(?:IX|IV|V?I{0,3}))(?=[\s,.;:)!?\"'*]|\Z)(?!\. [A-Z])")
 _BOUNDS = (
     (
         ">",
@@ -67,11 +70,15 @@ _UP = frozenset(
 )
 _MONTHS = {name: number for number, name in enumerate(MONTHS, start=1)}
 _MONTHS |= {name[:3]: number for name, number in _MONTHS.items()} | {"sept": 9}
-_NUMBER_WORDS = SMALL_NUMBERS | TENS
+_NUMBER_WORDS = SMALL_NUMBERS | TENS_VALUES
 _MULTIPLES = {"hundred": 100, "thousand": 1000, "million": 10**6, "billion": 10**9, "trillion": 10**12, "dozen": 12}
-_QUICK = lazy_pattern(
-    r"[0-9]|[IVX]\b|ww|\b(?:" + "|".join((*_NUMBER_WORDS, *SMALL_ORDINALS, *_MULTIPLES, "half")) + r")\b", re.I
+_DIGIT = re.compile(r"\d")
+_WORD = re.compile("[a-z]+")
+_OPENING = frozenset((*_NUMBER_WORDS, *SMALL_ORDINALS, *_MULTIPLES, *_MONTHS, "half", "wwi", "wwii")).union(
+    NUMERALS, (f"{ten[:-1]}ies" for ten in TENS_VALUES)
 )
+"""Words that may begin a value."""
+_DASHED_DATE = lazy_pattern(r"(?<=[0-9])-([A-Za-z]{3,9})-(?=[0-9]{4})")
 _COMPOUND = frozenset(("second", "metre", "gram"))
 _BETWEEN = lazy_pattern(r",?\s(?:and\s)?")
 _MAX_DIGITS = 40
@@ -87,10 +94,20 @@ def values_in(text: str) -> tuple[Value, ...]:
 
 @lru_cache(maxsize=8192)
 def _values_in(text: str) -> tuple[Value, ...]:
-    if not _QUICK.search(text):
-        return ()
-    cased = without_accents(fold(text))
-    return tuple(_Scan(cased).found())
+    return tuple(scanned(without_accents(fold(text)))) if may_hold_values(text) else ()
+
+
+def may_hold_values(text: str) -> bool:
+    """Whether a text has a digit, a numeral or a word that begins a value; a quick look."""
+    if _DIGIT.search(text):
+        return True
+    found = _WORD.findall(text.lower())
+    return not _OPENING.isdisjoint(found)
+
+
+def scanned(cased: str) -> "list[Value]":
+    """The values of a text that is folded."""
+    return _Scan(_DASHED_DATE.sub(r" \1 ", cased)).found()
 
 
 FILLING = frozenset(
@@ -111,21 +128,23 @@ class _Scan:
         if len(self.text) != len(cased):
             self.cased = self.text
         self.tokens = list(_TOKEN.finditer(self.text))
-        said = {token[0] for token in self.tokens if token.lastgroup == "word"}
+        said = {token[0] for token in self.tokens}
         self.change = (1 if said & _UP else 0) - (1 if said & _DOWN else 0)
 
     def found(self) -> list[Value]:
         values: list[Value] = []
         place = 0
         while place < len(self.tokens):
+            token = self.tokens[place]
+            if token.lastgroup == "word" and token[0] not in _OPENING and token[0] not in ("a", "an"):
+                place += 1
+                continue
             value, used = self._at(place)
             if value:
                 values.append(value)
             place += used
-        taken = [(value.start, value.end) for value in values]
-        for roman in _ROMAN.finditer(self.cased):
-            if roman[1] and not any(start <= roman.start() < end for start, end in taken) and self._is_numeral(roman):
-                values.append(Value(NUMERAL, roman.start(), roman.end(), float(_roman_value(roman[1])), shown=roman[1]))
+        taken = [range(value.start, value.end) for value in values]
+        values += [one for one in numerals_in(self.cased) if not any(one.start in span for span in taken)]
         return self._together(sorted(values, key=lambda value: value.start))
 
     def _together(self, values: list[Value]) -> list[Value]:
@@ -146,22 +165,6 @@ class _Scan:
             else:
                 joined.append(value)
         return joined
-
-    def _is_numeral(self, roman: re.Match[str]) -> bool:
-        """Of a name: not the pronoun, not an initial."""
-        before = self.cased[: roman.start()].rstrip(" (")
-        if not before or not before[-1].isalnum():
-            return False
-        return len(roman[1]) > 1 or (roman[1] != "I" and roman[1] != "X") or self._ends_a_name(roman)
-
-    def _ends_a_name(self, roman: re.Match[str]) -> bool:
-        word = self.cased[: roman.start()].rstrip(" (").rpartition(" ")[2]
-        after = self.cased[roman.end() :].lstrip()[:1]
-        return (
-            (word[:1].isupper() or self.cased[roman.start() - 1] == "(")
-            and self.cased[roman.end() - 1 : roman.end() + 1] != "I'"
-            and (not after or not after.isalpha() or after.islower())
-        )
 
     def _word(self, place: int) -> str:
         return self.tokens[place][0] if 0 <= place < len(self.tokens) else ""
@@ -186,6 +189,8 @@ class _Scan:
         if kind == "iso":
             year, month, day = map(int, said.split("-"))
             return self._date(year, month, day, start, end), 1
+        if kind == "signed":
+            return self._signed(token), 1
         if kind == "numeric":
             first, second, year = map(int, re.split("[/.]", said))
             day, month = (second, first) if second > 12 else (first, second)
@@ -196,11 +201,24 @@ class _Scan:
             return Value(VERSION, start, end, parts=tuple(map(int, said.lstrip("v").split("."))), shown=said), 1
         if kind == "span":
             return self._span(token), 1
+        if kind == "decade":
+            return Value(DECADE, start, end, float(_decade(said)), shown=said), 1
+        if kind == "short":
+            year = int(said[1:])
+            return self._date((1900 if year > 30 else 2000) + year, 0, 0, start, end), 1
         if kind == "ordinal":
             return self._ordinal(int(re.sub(r"\D", "", said)), place, 1)
         if kind == "number" and said:
             return self._dated(place) or self._number(place, *_plain(said), 1)
         return None, 1
+
+    def _signed(self, token: re.Match[str]) -> Value | None:
+        """2018年5月18日 and 2018년 5월 18일, also without the year or the day; May alone may be many things."""
+        found = {sign: int(number) for number, sign in re.findall(r"([0-9]+)\s?(\D)", token[0])}
+        year, month = (found.get(han, found.get(hangul, 0)) for han, hangul in (("年", "년"), ("月", "월")))
+        day = next((found[sign] for sign in "日号號일" if sign in found), 0)
+        is_one = month <= 12 and (year or day)
+        return self._date(year, month, day, *token.span()) if is_one else None
 
     def _time(self, token: re.Match[str]) -> Value:
         hour, minute = map(int, re.split("[:.]", token[0]))
@@ -237,6 +255,7 @@ class _Scan:
             or behind in _MULTIPLES
             or behind in _UNIT_STARTS
             or self._word(place - 1) in ("$", "£", "€", "¥")
+            or _NEGATIVE.search(self.text[max(0, token.start() - 12) : token.start()])
         ):
             return self._before_christ(place)
         return self._before_christ(place) or (self._date(int(number), 0, 0, *token.span()), 1)
@@ -300,7 +319,9 @@ class _Scan:
         return self._date(0, month, 0, *self.tokens[place].span()), 1
 
     def _spoken(self, place: int, first: float = 1.0) -> tuple[Value | None, int]:
-        """Twenty-one, two hundred and five, one and a half million, half a million."""
+        """Twenty-one, two hundred and five, one and a half million, half a million; nineteen eighty-one is a year."""
+        if year := self._spoken_year(place):
+            return year
         total, current, at = 0.0, 0.0, place
         while at < len(self.tokens):
             word = self._word(at)
@@ -321,9 +342,24 @@ class _Scan:
             ):
                 break
             at += 1
+        if math.isinf(total + current):
+            return None, at - place
         if self._word(at) in SMALL_ORDINALS and current % 10 == 0 and SMALL_ORDINALS[self._word(at)] < 10:
             return self._ordinal(int(total + current) + SMALL_ORDINALS[self._word(at)], place, at - place + 1)
         return self._number(place, total + current, 0.5, at - place)
+
+    def _spoken_year(self, place: int) -> tuple[Value, int] | None:
+        """Nineteen eighty-one, eighteen twelve."""
+        century = _NUMBER_WORDS.get(self._word(place), 0)
+        at = place + 1 + (self._word(place + 1) == "-")
+        rest = _NUMBER_WORDS.get(self._word(at), 0)
+        if not 15 <= century <= 20 or rest < 10:
+            return None
+        following = at + 1 + (self._word(at + 1) == "-")
+        ones = _NUMBER_WORDS.get(self._word(following), 0) if rest >= 20 else 0
+        if 0 < ones < 10:
+            rest, at = rest + ones, following
+        return self._date(100 * century + rest, 0, 0, self.tokens[place].start(), self.tokens[at].end()), at - place + 1
 
     def _number(self, place: int, value: float, slack: float, used: int) -> tuple[Value | None, int]:
         """The number with what stands before and behind it."""
@@ -339,6 +375,7 @@ class _Scan:
             value, slack, at = value * scale_word, slack * scale_word, at + 1
         if self._half_behind(at):
             value, at = value + 0.5, at + 3
+        stop = self.tokens[at - 1].end()
         base, size, used_units = self._unit(at)
         at += used_units
         if size and self._half_behind(at):
@@ -350,6 +387,8 @@ class _Scan:
         count, value, slack = value, value * size, slack * size
         if inches:
             value, slack, at = value + inches * 0.0254, 0.0127, at + 2
+        if not math.isfinite(value):
+            return None, at - place  # trillion trillion trillion …
         end = self.tokens[at - 1].end()
         if _NEGATIVE.search(self.text[max(0, before - 12) : start]) or _BELOW.match(self.text, end):
             value = -value
@@ -366,16 +405,15 @@ class _Scan:
             max(-1, min(1, self.change)),
             next(filter(None, period.groups()), "")[:3] if period else "",
             shown=shown,
+            stop=stop,
         ), max(1, at - place)
 
     def _unit(self, at: int) -> tuple[str, float, int]:
         if self._word(at) == "-":
             at += 1
         if self._word(at) == "°":
-            letter = self._word(at + 1)
-            return ("degree", 1.0, 2) if letter in ("c", "f", "celsius", "fahrenheit") else ("degree", 1.0, 1)
-        if self._word(at) in ("degrees", "degree"):
-            return "degree", 1.0, 1
+            scale = self._word(at + 1)[:1]
+            return (f"°{scale.upper()}", 1.0, 2) if scale in ("c", "f") else ("degree", 1.0, 1)
         if self._word(at) not in _UNIT_STARTS:
             return "", 0.0, 0
         for count in (4, 3, 2, 1):
@@ -394,6 +432,13 @@ class _Scan:
         return next((name for name, pattern in _BOUNDS[:count] if pattern.search(before)), "")
 
 
+def _decade(said: str) -> int:
+    """1990 of "1990s", "'90s" and "nineties"."""
+    digits = re.sub(r"\D", "", said)
+    value = int(digits) if digits else TENS_VALUES[f"{said.removesuffix('ies')}y"]
+    return value if value > 100 else 1900 + value
+
+
 def _plain(digits: str) -> tuple[float, float]:
     """The number and half of its last digit."""
     whole = digits.replace(",", "")
@@ -401,8 +446,3 @@ def _plain(digits: str) -> tuple[float, float]:
         whole = whole.replace(".", "")
     shown = len(whole.partition(".")[2])
     return float(whole), 0.5 * 10.0**-shown
-
-
-def _roman_value(numeral: str) -> int:
-    values = [{"I": 1, "V": 5, "X": 10}[letter] for letter in numeral]
-    return sum(-value if value < max(values[at:]) else value for at, value in enumerate(values))

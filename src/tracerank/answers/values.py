@@ -7,15 +7,8 @@ from dataclasses import dataclass
 
 from tracerank.answers.units import MONEY
 
-NUMBER, DATE, TIME, VERSION, SCORE, ORDINAL, NUMERAL = (
-    "number",
-    "date",
-    "time",
-    "version",
-    "score",
-    "ordinal",
-    "numeral",
-)
+NUMBER, DATE, TIME, VERSION = "number", "date", "time", "version"
+SCORE, ORDINAL, NUMERAL, DECADE = "score", "ordinal", "numeral", "decade"
 _ROUND = 1000
 _SLACK_OF_CALENDAR = 0.02
 """Months and years are not of one length."""
@@ -47,6 +40,8 @@ class Value:
     """Year, month and day of a date, 0 where it has none; the numbers of a version, a score or a range."""
     shown: str = ""
     """The digits as they are written."""
+    stop: int = 0
+    """Where the number ends, before its unit; 0: at the end."""
 
 
 def relation(a: Value, b: Value) -> bool | None:

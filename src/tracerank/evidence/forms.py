@@ -7,9 +7,9 @@ no features.
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from tracerank.answers.asked import Asked
 from tracerank.answers.exact import normalize_answer
-from tracerank.answers.meaning.blocks import MOST_ANSWERS
+from tracerank.answers.meaning.grouping import MOST_ANSWERS
+from tracerank.answers.question_profile import QuestionProfile
 from tracerank.answers.scripts import counted_words, has_unspaced
 from tracerank.evidence.text import Line, content_words, words_held, words_of
 
@@ -57,7 +57,7 @@ def spelling(counts: Mapping[str, int]) -> str:
     return min(counts, key=lambda answer: (-counts[answer], answer))
 
 
-def form_of(answer: str, group: int, rollouts: Sequence[int], asked: Asked) -> Form:
+def form_of(answer: str, group: int, rollouts: Sequence[int], asked: QuestionProfile) -> Form:
     """The form of an answer that some rollouts wrote."""
     words = words_of(answer) or answer.lower().split()
     is_polar = words[0] in ("yes", "no") and (len(words) == 1 or asked.may_be_polar is not False)

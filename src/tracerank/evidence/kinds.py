@@ -17,8 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 from safetensors.numpy import load_file
 
-from tracerank.answers.asked import read_question
 from tracerank.answers.english import AUXILIARIES, MONTHS, ONES, QUESTION_WORDS, TENS
+from tracerank.answers.question_profile import read_question
 from tracerank.answers.scripts import is_unspaced
 from tracerank.evidence.forms import Form
 from tracerank.evidence.text import Line, question_words

@@ -10,7 +10,7 @@ from statistics import median
 
 import numpy as np
 
-from tracerank.answers.abstentions import is_abstention
+from tracerank.answers.abstentions import abstains
 from tracerank.answers.lazy_patterns import lazy_pattern
 from tracerank.reports.statements import Report
 from tracerank.reports.values import content_of, read_words
@@ -103,7 +103,7 @@ def flaw_of(text: str) -> str | None:
         return STUB
     if bare.endswith(":"):
         return STUB if count < NARRATION_WORDS else TRUNCATED
-    if _REFUSAL.search(bare[:OPENING]) or (len(bare) <= 2 * OPENING and is_abstention(bare)):
+    if _REFUSAL.search(bare[:OPENING]) or (len(bare) <= 2 * OPENING and abstains(bare)):
         return REFUSAL
     if len(_NARRATION.findall(bare)) >= NARRATED:
         return NARRATION

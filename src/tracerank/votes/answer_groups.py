@@ -10,8 +10,7 @@ from typing import Protocol
 
 from tracerank.answers.abstentions import abstains
 from tracerank.answers.equivalence import DEFAULT, EXACT, group_answers
-from tracerank.answers.meaning.blocks import MOST_ANSWERS, crowd_note
-from tracerank.answers.meaning.grouping import group_by_meaning
+from tracerank.answers.meaning.grouping import MOST_ANSWERS, crowd_note, group_by_meaning
 from tracerank.answers.text_keys import comparable
 
 MEANING = "meaning"

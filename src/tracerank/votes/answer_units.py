@@ -7,10 +7,9 @@ digits, nor a denial with what it denies.
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from tracerank.answers.asked import read_question
 from tracerank.answers.english import NEGATIONS
 from tracerank.answers.equivalence import DEFAULT, NO_GROUP, group_answers
-from tracerank.answers.readings import NAME, read_answer
+from tracerank.answers.strict import read_strictly
 from tracerank.answers.text_keys import readable, tokens_of
 
 
@@ -49,7 +48,6 @@ def merged_groups(
 
 def answer_units(base: Sequence[int], answers: Sequence[str | None], question: str) -> dict[int, AnswerUnit]:
     """Each default group as a unit, in the order of their texts and not of the pool."""
-    asked = read_question(question)
     members: dict[int, set[str]] = {}
     for group, answer in zip(base, answers, strict=True):
         if group != NO_GROUP and answer is not None:
@@ -59,6 +57,6 @@ def answer_units(base: Sequence[int], answers: Sequence[str | None], question: s
         texts = tuple(sorted(set(map(readable, found)), key=lambda text: (len(text), text)))
         tokens = tokens_of(texts[0])
         numbers = frozenset(token for token in tokens if token[0].isdigit())
-        is_name = all(read_answer(answer, asked).kind == NAME for answer in found)
+        is_name = all(read_strictly(answer, question).is_name for answer in found)
         units[group] = AnswerUnit(texts, numbers, not NEGATIONS.isdisjoint(tokens), is_name)
     return dict(sorted(units.items(), key=lambda item: item[1].texts))

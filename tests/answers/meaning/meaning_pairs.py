@@ -62,13 +62,11 @@ UNEQUAL = [
     ("Which is older, the Tower or the Abbey?", "both", "neither"),
 ]
 APART = [
-    ("When was he born?", "12 May 1970", "1970"),
     ("When was the war?", "1914-1918", "1914"),
     ("When was the town founded?", "1763", "after 1763"),
     ("Where is the stadium?", "Panama", "Panama City"),
     ("Which team was it?", "University of Oregon", "Oregon State University"),
     ("What is in both drinks?", "lime", "rum, lime juice, and cola"),
-    ("What kind of group are they?", "band", "post-hardcore band"),
     ("At what address is it?", "609 Congress St, Portland 04101", "204 Congress St, Portland 04101"),
 ]
 """Of two agents these are two answers, though as answers to a reference one may do: one tells more than the other."""

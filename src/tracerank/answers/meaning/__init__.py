@@ -1,7 +1,6 @@
 """WHAT AN ANSWER MEANS: the span that answers, when two answers are one, and whether an answer is right.
 
 Rules on text and the answers of one pool only; no vectors, no model, neither numpy nor torch. Each module builds on
-those before it: words, values, measures, spans, asking, choosing, reading, comparing, granularity, anchors,
-pairs, aliases, and then grouping and rightness. Abstentions are recognised by `answers/abstentions.py`; the
-paper's rule stays in `answers/exact.py`.
+those before it: words, values, relations, spans, choosing, statements, reading, contradiction, comparing, anchors,
+pairs, aliases, and then grouping and rightness.
 """

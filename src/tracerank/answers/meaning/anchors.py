@@ -4,26 +4,18 @@ An anchor is a group of short answers that are the same by themselves. Its profi
 answer says in terms of the pool. The order of the answers never matters: callers give them sorted.
 """
 
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain
 
 from tracerank.answers.meaning.comparing import Lexicon, asserted, conflict, core_likeness, linked
 from tracerank.answers.meaning.contradiction import agree
 from tracerank.answers.meaning.reading import AnswerReading
-from tracerank.answers.meaning.words import STOP
 
 _SHORT = 10
 """Words of an answer that may be an anchor."""
 _SAME = 0.78
 """Mean likeness of the answers of one anchor."""
 _LIKE = 0.7
-_MENTIONED = 0.12
-_SURE = 0.9
-_BRIDGE = 0.45
-"""How much less an anchor counts that every long answer mentions beside others: it is a step on the way."""
-
 Pairs = Mapping[tuple[int, int], float]
 """Place of the earlier and of the later answer to their likeness; a pair that is left out has none."""
 
@@ -67,7 +59,7 @@ def anchor_profiles(readings: Sequence[AnswerReading], pairs: Pairs, lexicon: Le
                 rows[place][number] = share
         for place in members:
             rows[place][number] = 1.0
-    return Profiles(anchors, tuple(_without_bridges(rows)))
+    return Profiles(anchors, tuple(rows))
 
 
 def _share(
@@ -90,49 +82,15 @@ def asserts(reading: AnswerReading, anchor: AnswerReading, lexicon: Lexicon) -> 
 
 
 def _asserts(reading: AnswerReading, anchor: AnswerReading, lexicon: Lexicon) -> float:
-    if conflict(reading, anchor, lexicon.asking, may_add=lexicon.may_add):
+    if conflict(reading, anchor, lexicon.profile, may_add=lexicon.may_add):
         return 0.0
     if reading.polarity and reading.polarity == anchor.polarity:
         return 1.0
     if reading.option >= 0 and reading.option == anchor.option:
         return 0.7 + 0.3 * min(1.0, reading.option_margin)
-    if (reading.measure and anchor.measure) or agree(reading, anchor, lexicon.asking):
+    if (reading.measure and anchor.measure) or agree(reading, anchor, lexicon.profile):
         return 0.9
     words = anchor.cores[0].words
     likes = ((core_likeness(core.words, words, lexicon), core.strength) for core in reading.cores)
     best = max((0.95 * strength * like for like, strength in likes if like > _LIKE), default=0.0)
-    if len(words) == 1 and 3 <= len(words[0]) <= 6 and words[0].upper() in anchor.text:
-        best = max(best, _spelt_out(words[0], reading))
     return max(best, asserted(words, reading, lexicon))
-
-
-def _spelt_out(acronym: str, reading: AnswerReading) -> float:
-    """How strongly an answer asserts what an acronym stands for."""
-    return max(
-        (
-            clause.strength
-            for clause in reading.clauses
-            if acronym in "".join(word[0] for word in clause.words if word not in STOP)
-        ),
-        default=0.0,
-    )
-
-
-def _without_bridges(rows: Sequence[Shares]) -> Sequence[Shares]:
-    mentioned = [[number for number, share in row.items() if share > _MENTIONED] for row in rows]
-    several = [numbers for numbers in mentioned if len(numbers) > 1]
-    if not several:
-        return rows
-    beside = Counter(chain.from_iterable(several))
-    return [
-        row if len(hits) < 2 or max(row.values()) >= _SURE else _lowered(row, hits, beside, len(several))
-        for row, hits in zip(rows, mentioned, strict=True)
-    ]
-
-
-def _lowered(row: Shares, hits: Sequence[int], beside: Mapping[int, int], several: int) -> Shares:
-    least = min(beside[number] for number in hits)
-    return {
-        number: share * (1 - _BRIDGE * (beside[number] - least) / several) if number in hits else share
-        for number, share in row.items()
-    }

@@ -7,10 +7,10 @@ import re
 from collections.abc import Sequence
 
 from tracerank.answers.lazy_patterns import lazy_pattern
-from tracerank.answers.meaning.asking import Asking
 from tracerank.answers.meaning.relations import read_relation
 from tracerank.answers.meaning.values import likeness, tokens
 from tracerank.answers.meaning.words import STOP
+from tracerank.answers.question_profile import QuestionProfile
 
 _SAYS_YES = lazy_pattern(r"\W*(?:yes|yeah|correct|true|indeed)\b", re.I)
 _SAYS_NO = lazy_pattern(r"\W*(?:no|nope|false|incorrect)\b(?! \w+ (?:was|is|were) found)", re.I)
@@ -41,7 +41,7 @@ Clauses = Sequence[tuple[tuple[str, ...], float]]
 """Words and strength of each clause, in order."""
 
 
-def polarity(stated: str, sentences: Sequence[str], asking: Asking) -> int:
+def polarity(stated: str, sentences: Sequence[str], profile: QuestionProfile) -> int:
     """1 yes, -1 no, 0 neither can be told."""
     for said in (stated, sentences[0] if sentences else ""):
         said = said.replace("*", "")
@@ -56,28 +56,28 @@ def polarity(stated: str, sentences: Sequence[str], asking: Asking) -> int:
         return -1
     for said in (last, *(one for one in sentences[:1] if one != last)):
         said = _ASIDE.sub(" ", said)
-        if asking.wants_difference and _DIFFERENT.search(said):
+        if profile.wants_difference and _DIFFERENT.search(said):
             return 1
         if _NEGATIVE.search(said):
             return -1
         if _POSITIVE.search(said):
-            return -1 if asking.wants_difference and "same" in said else 1
-    if asking.wants_difference:
+            return -1 if profile.wants_difference and "same" in said else 1
+    if profile.wants_difference:
         return 0
     if any(_BOTH.search(said) for said in sentences):
         return 1
-    return _restated(sentences[0], asking) if len(sentences) == 1 else 0
+    return _restated(sentences[0], profile) if len(sentences) == 1 else 0
 
 
-def _restated(said: str, asking: Asking) -> int:
+def _restated(said: str, profile: QuestionProfile) -> int:
     """Yes for a statement of what is asked, no for the comparison turned round."""
     words = tokens(said)
-    held = sum(any(likeness(word, other) >= _RESTATED for other in words) for word in asking.telling)
-    if held < _MOSTLY * len(asking.telling):
+    held = sum(any(likeness(word, other) >= _RESTATED for other in words) for word in profile.telling)
+    if held < _MOSTLY * len(profile.telling):
         return 0
     stated = read_relation(said)
-    if stated and asking.relation and stated.name == asking.relation.name:
-        return 1 if not stated.first.isdisjoint(asking.relation.first) else -1
+    if stated and profile.relation and stated.name == profile.relation.name:
+        return 1 if not stated.first.isdisjoint(profile.relation.first) else -1
     return 1
 
 
@@ -86,9 +86,9 @@ _MOSTLY = 0.75
 """Share of a question's telling words that a statement must repeat to be a yes."""
 
 
-def chosen_option(clauses: Clauses, text: str, asking: Asking) -> tuple[int, float]:
+def chosen_option(clauses: Clauses, text: str, profile: QuestionProfile) -> tuple[int, float]:
     """Which option is asserted (-1: none) and by how much more than the other."""
-    first, second = asking.options
+    first, second = profile.options
     own = (_own(first, second), _own(second, first))
     scores = [
         max((_option_score(words, *clause, place) for place, clause in enumerate(clauses)), default=0.0)

@@ -6,12 +6,12 @@ Scores are shares of telling words, by the weights that the question gives them;
 from collections.abc import Container, Iterable, Mapping, Sequence, Set
 from itertools import combinations
 
-from tracerank.answers.meaning.asking import DATE, NUMBER, Asking
 from tracerank.answers.meaning.contradiction import agree, contradict
-from tracerank.answers.meaning.measures import measures_agree
 from tracerank.answers.meaning.reading import LONGEST_PLACED, AnswerReading
-from tracerank.answers.meaning.values import agreeing_values, is_value, likeness
+from tracerank.answers.meaning.values import is_value, likeness
 from tracerank.answers.meaning.words import CHANGING, PARENTS, RANKS, STOP, keys
+from tracerank.answers.question_profile import DATE, NUMBER, QuestionProfile
+from tracerank.answers.values import relation
 
 _LIKE = 0.6
 """Share from which the shorter of two cores is taken to stand in the other."""
@@ -31,7 +31,7 @@ class Memory:
     Who groups a set of answers that grows keeps one, so that an answer more is compared, not all of them again.
     """
 
-    __slots__ = ("asserted", "asserts", "cores", "details", "pairs")
+    __slots__ = ("asserted", "asserts", "cores", "pairs")
 
     def __init__(self) -> None:
         self.cores: dict[tuple[Words, Words], float] = {}
@@ -42,18 +42,18 @@ class Memory:
         """Likeness of two texts."""
         self.asserts: dict[tuple[str, str], float] = {}
         """How strongly a text asserts what another, bare one says."""
-        self.details: dict[tuple[str, str], bool] = {}
-        """Whether one of two bare texts tells more than the other."""
 
 
 class Lexicon:
     """What is known of the words of some answers to one question."""
 
-    __slots__ = ("_near", "_reach", "_weights", "asking", "may_add", "memory")
+    __slots__ = ("_near", "_reach", "_weights", "may_add", "memory", "profile")
 
-    def __init__(self, asking: Asking, words: Iterable[str], sought: Set[str], memory: Memory | None = None) -> None:
+    def __init__(
+        self, profile: QuestionProfile, words: Iterable[str], sought: Set[str], memory: Memory | None = None
+    ) -> None:
         """Of all words; only those that are sought will be asked for."""
-        self.asking = asking
+        self.profile = profile
         self.may_add = False
         """Whether the first of two answers may list more than the second, a reference."""
         self._near: dict[str, dict[str, float]] = {}
@@ -85,7 +85,7 @@ class Lexicon:
         """How much each word of a core tells, and the sum."""
         found = self._weights.get(core)
         if found is None:
-            each = tuple(map(self.asking.weight, core))
+            each = tuple(map(self.profile.weight, core))
             found = each, sum(each)
             self._weights[core] = found
         return found
@@ -100,7 +100,7 @@ def _candidates(words: Set[str]) -> tuple[set[tuple[str, str]], bool]:
     named: list[str] = []
     ranked: list[tuple[str, str]] = []
     for word in words:
-        if word[0] in "#@":
+        if is_value(word):
             values.append(word)
         elif len(word) == 1:
             letters.append(word)
@@ -114,18 +114,18 @@ def _candidates(words: Set[str]) -> tuple[set[tuple[str, str]], bool]:
                     shared.setdefault(key, [other]).append(word)
     held_by = [held for held in shared.values() if len(held) <= _MOST_ALIKE]
     found = {(a, b) if a < b else (b, a) for held in held_by for a, b in combinations(held, 2)}
-    found.update(agreeing_values(values))
+    found.update(combinations(sorted(values[:_MOST_ALIKE]), 2))
     found.update(ranked)
     if letters:
         singles = set(letters)
         found.update((word[0], word) for word in named if word[0] in singles)
-    return found, len(held_by) == len(shared)
+    return found, len(held_by) == len(shared) and len(values) <= _MOST_ALIKE
 
 
-def read_lexicon(readings: Sequence[AnswerReading], asking: Asking, memory: Memory | None = None) -> Lexicon:
+def read_lexicon(readings: Sequence[AnswerReading], profile: QuestionProfile, memory: Memory | None = None) -> Lexicon:
     """The words of some answers, made ready for what their cores are compared by."""
     sought = {word for reading in readings for core in reading.cores for word in core.words}
-    return Lexicon(asking, set().union(*(reading.said for reading in readings)), sought, memory)
+    return Lexicon(profile, set().union(*(reading.said for reading in readings)), sought, memory)
 
 
 def held_share(core: Words, words: Container[str], lexicon: Lexicon) -> float:
@@ -155,11 +155,11 @@ def _core_likeness(a: Words, b: Words, lexicon: Lexicon) -> float:
         return 0.9
     if lexicon.reach(a).isdisjoint(b):
         return 0.0
-    asking = lexicon.asking
+    profile = lexicon.profile
     values_a, values_b = [word for word in a if is_value(word)], [word for word in b if is_value(word)]
     if values_a and values_b and not any(likeness(x, y) for x in values_a for y in values_b):
         return 0.0
-    if asking.wants_day and values_a and values_b and max(map(_parts, values_a)) != max(map(_parts, values_b)):
+    if profile.wants_day and values_a and values_b and max(map(_parts, values_a)) != max(map(_parts, values_b)):
         return 0.4
     of_a, of_b = held_share(a, b, lexicon), held_share(b, a, lexicon)
     low, high = sorted((of_a, of_b))
@@ -168,16 +168,16 @@ def _core_likeness(a: Words, b: Words, lexicon: Lexicon) -> float:
     short, long = (a, b) if of_a >= of_b else (b, a)
     if _has_own(short, long, lexicon) and _has_own(long, short, lexicon):
         return min(0.5, 0.6 * low + 0.2)
-    if any(word in CHANGING and word not in short and word not in asking.words for word in long):
+    if any(word in CHANGING and word not in short and word not in profile.words for word in long):
         return 0.5
-    telling = sum(asking.weight(word) for word in short if word not in RANKS)
+    telling = sum(profile.weight(word) for word in short if word not in RANKS)
     return max(0.0, 0.75 * high + 0.25 * low - (0.25 if telling < 0.5 else 0.0))
 
 
 def _has_own(words: Words, others: Words, lexicon: Lexicon) -> bool:
     return any(
         word not in RANKS
-        and lexicon.asking.weight(word) >= _TELLING
+        and lexicon.profile.weight(word) >= _TELLING
         and word not in others
         and lexicon.near(word).keys().isdisjoint(others)
         for word in words
@@ -216,34 +216,34 @@ def _asserted(core: Words, reading: AnswerReading, lexicon: Lexicon) -> float:
         if clause.strength > best:
             share = held_share(core, clause.words, lexicon)
             if share >= 0.7:
-                share *= 0.5 if _is_changed(core, clause.words, lexicon.asking) else 1.0
+                share *= 0.5 if _is_changed(core, clause.words, lexicon.profile) else 1.0
                 best = max(best, share * clause.strength * (1 - 0.004 * min(clause.order, 20)))
     return best
 
 
-def _is_changed(core: Words, words: Words, asking: Asking) -> bool:
+def _is_changed(core: Words, words: Words, profile: QuestionProfile) -> bool:
     """Whether a core stands among words only with one before it that makes another thing of it."""
     places = [place for place, word in enumerate(words) if word == core[0]]
     before = [words[place - 1] if place else "" for place in places]
-    return bool(before) and all(word in CHANGING and word not in core and word not in asking.words for word in before)
+    return bool(before) and all(word in CHANGING and word not in core and word not in profile.words for word in before)
 
 
-def conflict(a: AnswerReading, b: AnswerReading, asking: Asking, *, may_add: bool = False) -> bool:
+def conflict(a: AnswerReading, b: AnswerReading, profile: QuestionProfile, *, may_add: bool = False) -> bool:
     """What can never be one answer: yes and no, two options, other regions, other values, what they state."""
     if a.polarity * b.polarity < 0:
         return True
     if a.option >= 0 and b.option >= 0 and a.option != b.option:
         return True
-    if asking.wants_place and are_elsewhere(a.regions, b.regions):
+    if profile.wants_place and are_elsewhere(a.regions, b.regions):
         return max(a.length, b.length) <= LONGEST_PLACED
     if a.measure and b.measure:
-        return not measures_agree(a.measure, b.measure) or contradict(a, b, asking)
-    if asking.kind in (DATE, NUMBER) and a.values and b.values:
-        if asking.wants_day and a.is_bare and b.is_bare and _parts(a.values[0][0]) != _parts(b.values[0][0]):
+        return not relation(a.measure, b.measure) or contradict(a, b, profile)
+    if profile.kind in (DATE, NUMBER) and a.values and b.values:
+        if profile.wants_day and a.is_bare and b.is_bare and _parts(a.values[0][0]) != _parts(b.values[0][0]):
             return True
-        if not any(likeness(x, y) for x in _foremost(a) for y in _foremost(b)) and not agree(a, b, asking):
+        if not any(likeness(x, y) for x in _foremost(a) for y in _foremost(b)) and not agree(a, b, profile):
             return True
-    return contradict(a, b, asking, may_add=may_add)
+    return contradict(a, b, profile, may_add=may_add)
 
 
 def are_elsewhere(a: Set[str], b: Set[str]) -> bool:
@@ -272,7 +272,7 @@ def pair_likeness(a: AnswerReading, b: AnswerReading, lexicon: Lexicon) -> float
 
 def _pair_likeness(a: AnswerReading, b: AnswerReading, lexicon: Lexicon) -> float:
     like = _likeness(a, b, lexicon)
-    return 0.0 if like and conflict(a, b, lexicon.asking, may_add=lexicon.may_add) else like
+    return 0.0 if like and conflict(a, b, lexicon.profile, may_add=lexicon.may_add) else like
 
 
 def _likeness(a: AnswerReading, b: AnswerReading, lexicon: Lexicon) -> float:
@@ -281,7 +281,7 @@ def _likeness(a: AnswerReading, b: AnswerReading, lexicon: Lexicon) -> float:
         return 1.0
     if a.option >= 0 and a.option == b.option:
         return 0.7 + 0.3 * min(1.0, a.option_margin, b.option_margin)
-    if (a.measure and b.measure) or agree(a, b, lexicon.asking):
+    if (a.measure and b.measure) or agree(a, b, lexicon.profile):
         return 1.0  # measures that are not in conflict agree
     return max(
         (

@@ -8,12 +8,12 @@ from collections.abc import Iterator
 
 from tracerank.answers.english import words
 from tracerank.answers.lazy_patterns import lazy_pattern
-from tracerank.answers.meaning.asking import DATE, NUMBER, OTHER, POLAR, Asking
 from tracerank.answers.meaning.reading import AnswerReading
 from tracerank.answers.meaning.relations import Relation
 from tracerank.answers.meaning.statements import Name, Statement, numerals
 from tracerank.answers.meaning.values import likeness
 from tracerank.answers.meaning.words import GENERIC, NICKNAMES, RANKS, REGIONS, STOP
+from tracerank.answers.question_profile import DATE, NUMBER, OTHER, POLAR, QuestionProfile
 from tracerank.answers.value_scan import FILLING
 from tracerank.answers.values import DATE as DATED
 from tracerank.answers.values import NUMBER as NUMBERED
@@ -47,43 +47,43 @@ _VERSIONS = frozenset(words("version release build"))
 _PUNCTUATION = re.compile(r"[^a-z0-9]+")
 
 
-def contradict(a: AnswerReading, b: AnswerReading, asking: Asking, *, may_add: bool = False) -> bool:
+def contradict(a: AnswerReading, b: AnswerReading, profile: QuestionProfile, *, may_add: bool = False) -> bool:
     """Whether two answers exclude each other; ``may_add``: the first may list more than the second."""
     one, other = a.statement, b.statement
     if one.text == other.text:
         return False
-    if asking.kind != POLAR and (_rejects(one, b, other, asking) or _rejects(other, a, one, asking)):
+    if profile.kind != POLAR and (_rejects(one, b, other, profile) or _rejects(other, a, one, profile)):
         return True
     if one.relation and other.relation and _swapped(one.relation, other.relation):
         return True
-    if asking.kind == POLAR:
+    if profile.kind == POLAR:
         return _is_denied(a, one, other) or _is_denied(b, other, one)
     is_brief = (one.is_short or a.is_marked) and (other.is_short or b.is_marked)
-    if is_brief and one.values and other.values and _values_exclude(one, other, asking):
+    if is_brief and one.values and other.values and _values_exclude(one, other, profile):
         return True
-    if is_brief and (one.items or other.items) and _lists_exclude(one, other, a, b, asking, may_add):
+    if is_brief and (one.items or other.items) and _lists_exclude(one, other, a, b, profile, may_add):
         return True
-    if one.identifier and other.identifier and _codes_differ(one, other, a, b, asking):
+    if one.identifier and other.identifier and _codes_differ(one, other, a, b, profile):
         return True
-    if asking.several and is_brief and _parts_differ(one, other, asking):
+    if profile.several and is_brief and _parts_differ(one, other, profile):
         return True
     if one.name and other.name and _names_differ(one.name, other.name):
         return True
-    return a.is_bare and b.is_bare and _wordings_differ(one, other, asking)
+    return a.is_bare and b.is_bare and _wordings_differ(one, other, profile)
 
 
-def agree(a: AnswerReading, b: AnswerReading, asking: Asking) -> bool:
+def agree(a: AnswerReading, b: AnswerReading, profile: QuestionProfile) -> bool:
     """Whether both state the same value, list or identifier; of answers that do not contradict each other."""
     one, other = a.statement, b.statement
     if one.identifier and _plain(one.identifier) == _plain(other.identifier):
-        return not _IDENTIFIED.isdisjoint(asking.words)
+        return not _IDENTIFIED.isdisjoint(profile.words)
     if one.items and other.items:
         return len(one.items) == len(other.items) and one.is_choice == other.is_choice and _is_matched(one, other)
     if one.relation and other.relation and one.relation == other.relation:
         return True
     if not (one.values and other.values and (one.is_short or a.is_marked) and (other.is_short or b.is_marked)):
         return False
-    return _values_agree(one, other, asking)
+    return _values_agree(one, other, profile)
 
 
 def shared_parts(reading: AnswerReading) -> Iterator[str]:
@@ -102,12 +102,12 @@ def _is_matched(one: Statement, other: Statement) -> bool:
     return all(any(_shares(item, listed) for listed in other.items) for item in one.items)
 
 
-def _values_agree(one: Statement, other: Statement, asking: Asking) -> bool:
+def _values_agree(one: Statement, other: Statement, profile: QuestionProfile) -> bool:
     kinds = {value.kind for value in one.values}
     if DATED in kinds or kinds != {value.kind for value in other.values}:
         return False
-    is_asked = asking.kind == NUMBER and kinds == {NUMBERED}
-    if not is_asked and not (_is_mere(one, asking) and _is_mere(other, asking)):
+    is_asked = profile.kind == NUMBER and kinds == {NUMBERED}
+    if not is_asked and not (_is_mere(one, profile) and _is_mere(other, profile)):
         return False
     ours, theirs = (_chief(list(said.values)) for said in (one, other))
     if is_asked:
@@ -115,9 +115,9 @@ def _values_agree(one: Statement, other: Statement, asking: Asking) -> bool:
     return len(ours) == len(theirs) and all(relation(x, y) for x, y in zip(ours, theirs, strict=True))
 
 
-def _is_mere(said: Statement, asking: Asking) -> bool:
+def _is_mere(said: Statement, profile: QuestionProfile) -> bool:
     """Whether a statement says a value and nothing besides."""
-    return all(word[0] in "#@%$£€" or word[0].isdigit() or word in _IDLE or word in asking.idle for word in said.said)
+    return all(word[0] in "#@%$£€" or word[0].isdigit() or word in _IDLE or word in profile.idle for word in said.said)
 
 
 _IDLE = FILLING | STOP
@@ -135,14 +135,14 @@ _NOT = lazy_pattern(r"\b(?:not|never|no longer)\b|n't\b", re.I)
 _REPEATED = 0.7
 
 
-def _rejects(one: Statement, other: AnswerReading, stated: Statement, asking: Asking) -> bool:
+def _rejects(one: Statement, other: AnswerReading, stated: Statement, profile: QuestionProfile) -> bool:
     """Whether the first rejects what the other, a short answer, comes down to."""
-    if not one.rejected or not other.cores or asking.options:
+    if not one.rejected or not other.cores or profile.options:
         return False
     if not (other.is_marked or stated.is_short):
         return False
-    core = [word for word in other.cores[0].words if asking.weight(word) >= 0.45 and word not in STOP]
-    core = [word for word in core if word not in asking.words] or core
+    core = [word for word in other.cores[0].words if profile.weight(word) >= 0.45 and word not in STOP]
+    core = [word for word in core if word not in profile.words] or core
     if not core:
         return False
     is_dropped = False
@@ -168,12 +168,12 @@ def _swapped(a: Relation, b: Relation) -> bool:
     return crossed and (a.first.isdisjoint(b.first) or a.second.isdisjoint(b.second))
 
 
-def _values_exclude(one: Statement, other: Statement, asking: Asking) -> bool:
+def _values_exclude(one: Statement, other: Statement, profile: QuestionProfile) -> bool:
     """Whether the values that two answers come down to exclude each other."""
-    if not _VERSIONS.isdisjoint(asking.words) and _versions_differ(one, other):
+    if not _VERSIONS.isdisjoint(profile.words) and _versions_differ(one, other):
         return True
-    is_asked = asking.kind in (DATE, NUMBER)
-    if not is_asked and asking.kind != OTHER and not (one.is_bare and other.is_bare):
+    is_asked = profile.kind in (DATE, NUMBER)
+    if not is_asked and profile.kind != OTHER and not (one.is_bare and other.is_bare):
         return False
     kinds = (NUMBERED, DATED, TIME, SCORE, VERSION) if is_asked else (NUMBERED, TIME, SCORE, VERSION)
     for kind in kinds:
@@ -192,10 +192,18 @@ def _values_exclude(one: Statement, other: Statement, asking: Asking) -> bool:
         ):
             return True
     if is_asked:
-        return False
+        spans = [any(value.kind == SCORE for value in said.values) for said in (one, other)]
+        return spans[0] != spans[1]  # 1914-1918 is not 1914
+    if one.is_bare and other.is_bare and _lacks_number(one, other) and _lacks_number(other, one):
+        return True  # two house numbers in one town
     ours_numbered, theirs_numbered = set(numerals(one.values)), set(numerals(other.values))
     has_name = any(value.kind in (ORDINAL, "numeral") for value in (*one.values, *other.values))
     return has_name and bool(ours_numbered and theirs_numbered) and ours_numbered.isdisjoint(theirs_numbered)
+
+
+def _lacks_number(said: Statement, other: Statement) -> bool:
+    numbers = [value for value in said.values if value.kind == NUMBERED]
+    return any(not _states(other, [value]) for value in numbers)
 
 
 def _states(said: Statement, values: list[Value]) -> bool:
@@ -215,12 +223,12 @@ def _versions_differ(one: Statement, other: Statement) -> bool:
 
 
 def _lists_exclude(
-    one: Statement, other: Statement, a: AnswerReading, b: AnswerReading, asking: Asking, may_add: bool
+    one: Statement, other: Statement, a: AnswerReading, b: AnswerReading, profile: QuestionProfile, may_add: bool
 ) -> bool:
     """Whether one lists, or leaves open, what the other does not name."""
-    if not _TRADES.isdisjoint(asking.words):
+    if not _TRADES.isdisjoint(profile.words):
         return False
-    ours, theirs = one.items or _only_item(a, asking), other.items or _only_item(b, asking)
+    ours, theirs = one.items or _only_item(a, profile), other.items or _only_item(b, profile)
     if not ours or not theirs:
         return False
     if one.is_choice != other.is_choice:
@@ -235,11 +243,11 @@ def _lists_exclude(
     return not may_add and any(_is_missing(item, theirs, other) for item in ours)
 
 
-def _only_item(reading: AnswerReading, asking: Asking) -> tuple[frozenset[str], ...]:
+def _only_item(reading: AnswerReading, profile: QuestionProfile) -> tuple[frozenset[str], ...]:
     if not reading.cores:
         return ()
     core = frozenset(reading.cores[0].words) - STOP
-    return (core - asking.words or core,) if core else ()
+    return (core - profile.words or core,) if core else ()
 
 
 def _is_missing(item: frozenset[str], items: tuple[frozenset[str], ...], said: Statement) -> bool:
@@ -252,8 +260,10 @@ def _shares(a: frozenset[str], b: frozenset[str]) -> bool:
     return not a.isdisjoint(b) or any(likeness(x, y) >= _ALIKE for x in a for y in b)
 
 
-def _codes_differ(one: Statement, other: Statement, a: AnswerReading, b: AnswerReading, asking: Asking) -> bool:
-    if _IDENTIFIED.isdisjoint(asking.words) and not (a.is_bare and b.is_bare):
+def _codes_differ(
+    one: Statement, other: Statement, a: AnswerReading, b: AnswerReading, profile: QuestionProfile
+) -> bool:
+    if _IDENTIFIED.isdisjoint(profile.words) and not (a.is_bare and b.is_bare):
         return False
     x, y = _plain(one.identifier), _plain(other.identifier)
     if x == y or one.said & other.said == one.said | other.said:
@@ -276,24 +286,24 @@ def _plain(code: str) -> str:
     return _PUNCTUATION.sub("", code.partition("doi.org/")[2] or code.partition("(")[0])
 
 
-def _parts_differ(one: Statement, other: Statement, asking: Asking) -> bool:
+def _parts_differ(one: Statement, other: Statement, profile: QuestionProfile) -> bool:
     """Of two asked things, one differs or is missing."""
-    ours, theirs = (_told(said, asking) for said in (one, other))
+    ours, theirs = (_told(said, profile) for said in (one, other))
     if not ours or not theirs:
         return False
     lacks = any(not _held(word, theirs) for word in ours), any(not _held(word, ours) for word in theirs)
     dates = [any(value.kind == DATED for value in said.values) for said in (one, other)]
-    return all(lacks) or (asking.several_values and dates[0] != dates[1] and any(lacks))
+    return all(lacks) or (profile.several_values and dates[0] != dates[1] and any(lacks))
 
 
-def _told(said: Statement, asking: Asking) -> frozenset[str]:
+def _told(said: Statement, profile: QuestionProfile) -> frozenset[str]:
     """Names and values of a statement: what a part may be."""
     lowered = frozenset(word for word in _LOWER.findall(said.text))
     return frozenset(
         word
         for word in said.said
         if word not in STOP
-        and word not in asking.words
+        and word not in profile.words
         and word not in lowered
         and word not in GENERIC
         and f"{word}:" not in said.text.lower()
@@ -329,13 +339,15 @@ def _given_agree(a: str, b: str) -> bool:
     return likeness(a, b) >= _ALIKE or frozenset((a, b)) in NICKNAMES
 
 
-def _wordings_differ(one: Statement, other: Statement, asking: Asking) -> bool:
+def _wordings_differ(one: Statement, other: Statement, profile: QuestionProfile) -> bool:
     """Two bare answers: a sequel, another preposition, a wider kind."""
     first, second = one.words, other.words
     own_first, own_second = set(first).difference(second), set(second).difference(first)
     if len(own_first) == len(set(first)):
         return False
     if any(_OPPOSITES.get(word) in own_second for word in own_first):
+        return True
+    if "state" in own_first ^ own_second and not _SCHOOLS.isdisjoint(first):
         return True
     if _placed_otherwise(one, other, own_second) or _placed_otherwise(other, one, own_first):
         return True
@@ -346,13 +358,15 @@ def _wordings_differ(one: Statement, other: Statement, asking: Asking) -> bool:
     more = [word for word in long if word not in short and word not in STOP]
     if not more:
         return False
-    if asking.wants_level and len(short) == 1:
+    if "city" in more and all(word in REGIONS for word in short) and "york" not in short:
+        return True
+    if profile.wants_level and len(short) == 1:
         return (
             all(word.isalpha() and word not in RANKS for word in more)
             and "(" not in one.text + other.text
             and (long[-len(short) :] == short or long[: len(short)] == short)
         )
-    if asking.wants_work:
+    if profile.wants_work:
         if any(word in _SEQUELS or (word.isdigit() and len(word) < 4) for word in more):
             return True
         is_run = any(long[at : at + len(short)] == short for at in range(len(long) - len(short) + 1))
@@ -374,6 +388,7 @@ def _placed_otherwise(one: Statement, other: Statement, own: set[str]) -> bool:
     return not any(word in GENERIC or word in STOP or word in REGIONS or word.isdigit() for word in own | placed)
 
 
+_SCHOOLS = frozenset(("university", "college", "school"))
 _SMALL = frozenset(words("short brief new little concise complete shorter other second"))
 _MADE = frozenset(words("by film movie novel book album song series game released directed written tv soundtrack"))
 _ARTICLES = ("the", "a", "an")

@@ -14,16 +14,24 @@ from tracerank.answers import equivalence
 from tracerank.answers.abstentions import abstains
 from tracerank.answers.equivalence import DEFAULT, LEVELS, NO_GROUP, Aliases
 from tracerank.answers.meaning.aliases import named_alike
-from tracerank.answers.meaning.asking import read_asking
-from tracerank.answers.meaning.blocks import FEW, MOST_ANSWERS, grouped_in_blocks
 from tracerank.answers.meaning.comparing import Memory, conflict, linked
 from tracerank.answers.meaning.fields import grouped_by_fields, objects_in
 from tracerank.answers.meaning.pairs import PairWeights, pair_features, pair_weights
 from tracerank.answers.meaning.reading import AnswerReading, read_answer
+from tracerank.answers.question_profile import read_question
 from tracerank.answers.readable import Readable
 from tracerank.answers.text_keys import comparable
 
 MEANING = "meaning"
+MOST_ANSWERS = 2000
+"""Distinct answers of one question that are compared by meaning: the commonest. Others are only what they say."""
+FEW = 256
+"""Distinct answers that are all compared with each other, the shortest; of more, each is compared by its core only."""
+
+
+def crowd_note(distinct: int) -> str:
+    """What a decision says where answers were left out."""
+    return f"{distinct:,} distinct answers: only the {MOST_ANSWERS:,} commonest were compared by meaning"
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,13 +51,13 @@ def answer_core(question: str, text: str) -> Core:
 
 
 def group_answers(
+    question: str,
     answers: Sequence[str | None],
-    question: str = "",
     level: str = MEANING,
     aliases: Aliases = (),
     evidence: Sequence[str] = (),
 ) -> tuple[int, ...]:
-    """A group number per answer, in order of first appearance; ``NO_GROUP`` for what answers nothing.
+    """A group number per answer, in order of first appearance; ``NO_GROUP`` (-1) for what answers nothing.
 
     ``exact`` and ``default`` are the strict levels, which look at no evidence. Aliases are sets of names for one thing.
     """
@@ -111,7 +119,7 @@ def _compared(counts: Counter[str]) -> tuple[list[str], list[str]]:
 
 
 def same_answer(question: str, a: str | None, b: str | None) -> bool:
-    """Whether two answers alone would form one group."""
+    """Whether two answers to a question mean the same."""
     first, second = group_by_meaning((a, b), question)
     return first == second != NO_GROUP
 
@@ -131,7 +139,7 @@ def _groups(
     if len(distinct) <= FEW:
         groups, vetoed = _few(readings, question, weights, memory, needs_vetoes=bool(evidence))
     else:
-        groups = grouped_in_blocks(readings, lambda some: _few(some, question, weights)[0])
+        groups = _many(readings, question, weights)
     root = [0] * len(distinct)
     for number, members in enumerate(groups):
         for place in members:
@@ -150,9 +158,35 @@ def _few(
     needs_vetoes: bool = False,
 ) -> tuple[list[list[int]], frozenset[tuple[int, int]]]:
     """Groups of places, every pair compared that may count; and pairs that are never one, all if they are needed."""
-    features, vetoed = pair_features(readings, read_asking(question), memory, None if needs_vetoes else weights)
+    features, vetoed = pair_features(readings, read_question(question), memory, None if needs_vetoes else weights)
     chances = {pair: weights.chance(row) for pair, row in features.items()}
     return linked(range(len(readings)), chances, weights.threshold, vetoed), vetoed
+
+
+def _many(readings: Sequence[AnswerReading], question: str, weights: PairWeights) -> list[list[int]]:
+    """Groups of more than a few: the shortest by pairs, and each other with those whose core is the same."""
+    places = sorted(range(len(readings)), key=lambda place: (len(readings[place].text), place))
+    few = places[:FEW]
+    groups = [
+        [few[place] for place in group] for group in _few([readings[place] for place in few], question, weights)[0]
+    ]
+    homes: dict[tuple[object, ...], list[int]] = {}
+    for group in groups:
+        for place in group:
+            homes.setdefault(_chief_part(readings[place], place), group)
+    for place in places[FEW:]:
+        group = homes.setdefault(_chief_part(readings[place], place), [])
+        if not group:
+            groups.append(group)
+        group.append(place)
+    return groups
+
+
+def _chief_part(reading: AnswerReading, place: int) -> tuple[object, ...]:
+    """What an answer comes down to: yes or no, the option, or its likeliest core; its place where it has none."""
+    if reading.polarity or reading.option >= 0:
+        return reading.polarity, reading.option
+    return reading.cores[0].words if reading.cores else (place,)
 
 
 def _joined(
@@ -163,12 +197,12 @@ def _joined(
     evidence: Sequence[str],
 ) -> list[int]:
     """The groups after texts have joined names; never over a conflict."""
-    asking = read_asking(question)
+    profile = read_question(question)
     for a, b in sorted(set(named_alike(readings, evidence))):
         low, high = sorted((root[a], root[b]))
         firsts, seconds = ([place for place, one in enumerate(root) if one == group] for group in (low, high))
         is_apart = low == high or any(
-            (min(i, j), max(i, j)) in vetoed or conflict(readings[i], readings[j], asking)
+            (min(i, j), max(i, j)) in vetoed or conflict(readings[i], readings[j], profile)
             for i in firsts
             for j in seconds
         )

@@ -7,14 +7,13 @@ answer gets no chance at all but a veto. Only the set of answers enters, never t
 import json
 import math
 from collections import Counter
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 from importlib.resources import files
 from itertools import combinations
 
 from tracerank.answers.meaning.anchors import Profiles, Shares, anchor_profiles
-from tracerank.answers.meaning.asking import Asking
 from tracerank.answers.meaning.comparing import (
     Lexicon,
     Memory,
@@ -25,9 +24,9 @@ from tracerank.answers.meaning.comparing import (
     read_lexicon,
 )
 from tracerank.answers.meaning.contradiction import shared_parts
-from tracerank.answers.meaning.granularity import differs_in_detail, strays
 from tracerank.answers.meaning.reading import AnswerReading
 from tracerank.answers.meaning.values import likeness
+from tracerank.answers.question_profile import QuestionProfile
 
 FEATURES = (
     "likeness",
@@ -129,13 +128,16 @@ def pair_weights() -> PairWeights:
 
 
 def pair_features(
-    readings: Sequence[AnswerReading], asking: Asking, memory: Memory | None = None, weights: PairWeights | None = None
+    readings: Sequence[AnswerReading],
+    profile: QuestionProfile,
+    memory: Memory | None = None,
+    weights: PairWeights | None = None,
 ) -> tuple[dict[Pair, tuple[float, ...]], frozenset[Pair]]:
     """The features of every pair that may be one, in the order of ``FEATURES``, and the pairs that never are.
 
     ``weights``: those that the pairs are scored by, to leave out pairs that change no group.
     """
-    lexicon = read_lexicon(readings, asking, memory)
+    lexicon = read_lexicon(readings, profile, memory)
     akin = akin_pairs(readings, lexicon)
     is_bare = [reading.is_bare for reading in readings]
     long = not all(is_bare)
@@ -149,14 +151,9 @@ def pair_features(
             if pair in akin or not (is_bare[pair[0]] and is_bare[pair[1]])
         ]
     )
-    vetoed = _other_detail(akin, readings, lexicon)
-    likes = {
-        pair: like
-        for pair in akin
-        if pair not in vetoed and (like := pair_likeness(readings[pair[0]], readings[pair[1]], lexicon))
-    }
+    likes = {pair: like for pair in akin if (like := pair_likeness(readings[pair[0]], readings[pair[1]], lexicon))}
     if not likes and not long:
-        return {}, vetoed
+        return {}, frozenset()
     profiles = anchor_profiles(readings, likes, lexicon)
     tops = [_top(row) for row in profiles.shares]
     close = scored
@@ -167,7 +164,7 @@ def pair_features(
     root = _components(len(readings), close)
     if weights:
         scored = [pair for pair in scored if root[pair[0]] == root[pair[1]]]
-    vetoed |= _conflicts(root, readings, asking)
+    vetoed = _conflicts(root, readings, profile)
     told = _told(readings)
     found: dict[Pair, tuple[float, ...]] = {}
     for pair in scored:
@@ -193,13 +190,13 @@ def _components(count: int, pairs: Iterable[Pair]) -> list[int]:
     return [find(place) for place in range(count)]
 
 
-def _conflicts(root: Sequence[int], readings: Sequence[AnswerReading], asking: Asking) -> frozenset[Pair]:
+def _conflicts(root: Sequence[int], readings: Sequence[AnswerReading], profile: QuestionProfile) -> frozenset[Pair]:
     """The pairs in conflict, of those that could come into one group."""
     members: dict[int, list[int]] = {}
     for place, first in enumerate(root):
         members.setdefault(first, []).append(place)
     met = (pair for places in members.values() for pair in combinations(places, 2))
-    return frozenset(pair for pair in met if conflict(readings[pair[0]], readings[pair[1]], asking))
+    return frozenset(pair for pair in met if conflict(readings[pair[0]], readings[pair[1]], profile))
 
 
 def akin_pairs(readings: Sequence[AnswerReading], lexicon: Lexicon) -> set[Pair]:
@@ -213,28 +210,11 @@ def akin_pairs(readings: Sequence[AnswerReading], lexicon: Lexicon) -> set[Pair]
         if reading.polarity or reading.option >= 0:
             said.add(f"?{reading.polarity} {reading.option}")
         if reading.measure:
-            said.add(f"?{reading.measure.base}")
+            said.add(f"?{reading.measure.unit}")
         said.update(shared_parts(reading))
         for key in said:
             places.setdefault(key, []).append(place)
     return {pair for listed in places.values() if len(listed) > 1 for pair in combinations(listed, 2)}
-
-
-def _ordered(a: int, b: int) -> Pair:
-    return (a, b) if a < b else (b, a)
-
-
-def _other_detail(akin: Collection[Pair], readings: Sequence[AnswerReading], lexicon: Lexicon) -> frozenset[Pair]:
-    """Pairs of bare answers that share words and yet tell more or less than each other."""
-    bare = [pair for pair in akin if readings[pair[0]].is_bare and readings[pair[1]].is_bare]
-    found = {pair for pair in bare if differs_in_detail(readings[pair[0]], readings[pair[1]], lexicon)}
-    if any(reading.regions for reading in readings):
-        for place, reading in enumerate(readings):
-            if reading.is_bare and not reading.regions:
-                others = [pair[0] + pair[1] - place for pair in akin if place in pair]
-                if all(readings[other].is_bare for other in others):  # else long answers tell where it is
-                    found.update(_ordered(place, other) for other in strays(readings, others))
-    return frozenset(found)
 
 
 def _features(

@@ -9,15 +9,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from tracerank.answers import english
-from tracerank.answers.asked import LONGEST_QUESTION
 from tracerank.answers.english import PRONOUNS, VERBS
 from tracerank.answers.lazy_patterns import lazy_pattern
-from tracerank.answers.meaning.asking import DATE, NUMBER, OTHER, POLAR, WHERE, WHO, Asking, read_asking, regions_in
 from tracerank.answers.meaning.choosing import chosen_option, polarity
-from tracerank.answers.meaning.measures import Measure, read_measure
 from tracerank.answers.meaning.spans import (
     ASIDE,
-    OWNER,
     TAIL,
     WEAK,
     Span,
@@ -32,8 +28,22 @@ from tracerank.answers.meaning.spans import (
 from tracerank.answers.meaning.statements import NOTHING_STATED, Statement, read_statement
 from tracerank.answers.meaning.values import is_value, tokens
 from tracerank.answers.meaning.words import STOP
+from tracerank.answers.question_profile import (
+    DATE,
+    LONGEST_QUESTION,
+    NUMBER,
+    OTHER,
+    POLAR,
+    WHERE,
+    WHO,
+    QuestionProfile,
+    read_question,
+    regions_in,
+)
 from tracerank.answers.scripts import unspaced_core
 from tracerank.answers.text_keys import remembering
+from tracerank.answers.units import DIMENSIONS
+from tracerank.answers.values import Value
 
 LONGEST = 6000
 """Characters that are read of an answer: the first third and the last two."""
@@ -63,7 +73,6 @@ _COPULA = lazy_pattern(
     r"\b(?:is|was|are|were|became|remains|being|be|called|named|stands for|as|by|in|on|at|from|to|of)\b\s+", re.I
 )
 _IS = lazy_pattern(r"\b(?:is|was|are|were|became|works? as|worked as)\b\s+(?:(?:an?|the|both|also)\s+)?", re.I)
-_RELATIVE = lazy_pattern(r"[^,']{2,60}['’]s (?:[a-z]+ ){0,3}[a-z]+, ([^,]{2,60})")
 _PLACED = lazy_pattern(
     r"([^,()0-9]{3,40}), (?!and |or )[^\W\d][\w. ]{1,30}(?:, (?!and |or )[^\W\d][\w. ]{1,30})?\W{0,4}\Z"
 )
@@ -81,7 +90,7 @@ _TURNS = VERBS | frozenset(
 )
 """Words without which a few plain words have one clause and one core: where patterns here and in ``spans.py`` turn."""
 _STEP = 0.6
-_FACTORS = {ASIDE: 0.45, WEAK: 0.3, TAIL: 0.5, OWNER: 0.4}
+_FACTORS = {ASIDE: 0.45, WEAK: 0.3, TAIL: 0.5}
 
 
 class Clause(NamedTuple):
@@ -127,14 +136,14 @@ class AnswerReading(NamedTuple):
     """Telling words that the question does not have, with how strongly they are asserted."""
     values: tuple[tuple[str, float], ...]
     """Numbers and dates that the question does not name, the most strongly asserted first."""
-    measure: Measure | None
-    """The first length, weight or the like of an answer to a question for a number."""
     regions: frozenset[str]
     """States and countries in the sentence that answers."""
     core_span: Span
     """Where what answers stands: of a sentence, what is new in it; without any core, the sentence that answers."""
     statement: Statement = NOTHING_STATED
     """The parts that another answer may contradict."""
+    measure: Value | None = None
+    """The first length, weight or the like of an answer to a question for a number."""
 
 
 def read_answer(text: str, question: str) -> AnswerReading:
@@ -144,17 +153,19 @@ def read_answer(text: str, question: str) -> AnswerReading:
 
 
 def _read(text: str, question: str) -> AnswerReading:
-    asking = read_asking(question)
+    profile = read_question(question)
     if not text.isascii() and (told := unspaced_core(text)):
-        found = _read_unspaced(text, asking, Span(*told))
+        found = _read_unspaced(text, profile, Span(*told))
     else:
-        found = _read_name(text, asking) or _read_text(text, asking)
+        found = _read_name(text, profile) or _read_text(text, profile)
     span = found.sentence
     if found.is_marked and len(found.cores) > 1:  # several things in bold may be a list
         first, last = found.cores[0].span.start, found.cores[-1].span.end
         span = Span(first, last) if 0 < last - first < _MAX_LIST else span
     is_short = found.is_bare or found.length <= LONGEST_PLACED
-    return found._replace(statement=read_statement(text, span, asking, is_short, found.is_bare))
+    said = read_statement(text, span, profile, is_short, found.is_bare)
+    measures = (value for value in said.values if value.unit in DIMENSIONS)
+    return found._replace(statement=said, measure=next(measures, None) if profile.kind == NUMBER else None)
 
 
 # A pool is grouped more than once, and rollouts repeat each other; of long answers fewer can be kept.
@@ -162,7 +173,7 @@ _read_short = remembering(8192, _SHORT_TEXT + LONGEST_QUESTION)(_read)
 _read_long = remembering(64, 4 * LONGEST)(_read)
 
 
-def _read_name(text: str, asking: Asking) -> AnswerReading | None:
+def _read_name(text: str, profile: QuestionProfile) -> AnswerReading | None:
     """The reading of a few plain words, as ``_read_text`` would find it; None: there is more to it."""
     plain = _PLAIN.fullmatch(text)
     if not plain:
@@ -172,19 +183,19 @@ def _read_name(text: str, asking: Asking) -> AnswerReading | None:
     core = tuple(word for word in words if word not in STOP) or words[:1]
     if (core[0] in STOP and len(words) > 1) or len(words) > _BARE_WORDS or not _TURNS.isdisjoint(words):
         return None
-    strength = _repeating(0.85, words, asking)
+    strength = _repeating(0.85, words, profile)
     if "," in plain[1]:
         clauses_said: list[Clause] = []
-        _add(clauses_said, text, whole, strength, 0.7, asking)
-        cores = _cores(text, asking, None, (), (whole,), whole, len(words), is_bare=True)
-        new: Mapping[str, float] = _new_words(clauses_said, asking)
+        _add(clauses_said, text, whole, strength, 0.7, profile)
+        cores = _cores(text, profile, None, (), (whole,), whole, len(words), is_bare=True)
+        new: Mapping[str, float] = _new_words(clauses_said, profile)
     else:
         clauses_said = [Clause(words, strength, 0)]
         cores = (SpanCore(core, 0.9, head(text, whole) if words[0] in STOP else whole),)
-        new = {word: strength for word in core if word not in asking.idle}
+        new = {word: strength for word in core if word not in profile.idle}
     option, margin = (
-        chosen_option([(one.words, one.strength) for one in clauses_said], text, asking)
-        if asking.options
+        chosen_option([(one.words, one.strength) for one in clauses_said], text, profile)
+        if profile.options
         else (-1, 0.0)
     )
     return AnswerReading(
@@ -197,20 +208,19 @@ def _read_name(text: str, asking: Asking) -> AnswerReading | None:
         is_sentence=False,
         is_marked=False,
         length=len(words),
-        polarity=polarity("", (plain[1],), asking) if asking.kind == POLAR else 0,
+        polarity=polarity("", (plain[1],), profile) if profile.kind == POLAR else 0,
         option=option,
         option_margin=margin,
         new_words=new,
         values=_values(new),
-        measure=read_measure(text) if asking.kind == NUMBER else None,
-        regions=regions_in(words) - asking.regions,
+        regions=regions_in(words) - profile.regions,
         core_span=cores[0].span,
     )
 
 
-def _read_unspaced(text: str, asking: Asking, core: Span) -> AnswerReading:
+def _read_unspaced(text: str, profile: QuestionProfile, core: Span) -> AnswerReading:
     """The reading of a short sentence of a script without spaces, by the part that answers."""
-    said = _read_text(text[slice(*core)], asking)
+    said = _read_text(text[slice(*core)], profile)
     return said._replace(
         text=text,
         cores=(SpanCore(said.cores[0].words, 0.9, core),) if said.cores else (),
@@ -219,7 +229,7 @@ def _read_unspaced(text: str, asking: Asking, core: Span) -> AnswerReading:
     )
 
 
-def _read_text(text: str, asking: Asking) -> AnswerReading:
+def _read_text(text: str, profile: QuestionProfile) -> AnswerReading:
     parts = _windows(text)
     marked = labelled(text, parts[-1]) or (labelled(text, parts[0]) if len(parts) > 1 else None)
     found = [span for part in parts for span in sentences(text, part)]
@@ -228,31 +238,31 @@ def _read_text(text: str, asking: Asking) -> AnswerReading:
     words = [tokens(text[span.start : span.end]) for span in found]
     length = sum(map(len, words))
     is_bare = length <= _BARE_WORDS and len(found) <= 1
-    bolds = [] if marked else _telling_bolds(text, [span for part in parts for span in stressed(text, part)], asking)
+    bolds = [] if marked else _telling_bolds(text, [span for part in parts for span in stressed(text, part)], profile)
     clauses_said: list[Clause] = []
     stated = [marked] if marked else bolds
     for span in stated:
-        _add(clauses_said, text, span, 1.0 if marked else 0.95, 0.55 if marked else 0.6, asking)
+        _add(clauses_said, text, span, 1.0 if marked else 0.95, 0.55 if marked else 0.6, profile)
     damp = 0.45 if stated else 1.0
     best, sentence = -1.0, found[0] if found else parts[0]
     for place, span in enumerate(found):
-        strength = _strength(text[span.start : span.end], words[place], place, len(found), asking)
+        strength = _strength(text[span.start : span.end], words[place], place, len(found), profile)
         if strength > best:
             best, sentence = strength, span
-        _add(clauses_said, text, span, strength * damp, 0.7 if length <= 12 else 0.85, asking)
+        _add(clauses_said, text, span, strength * damp, 0.7 if length <= 12 else 0.85, profile)
     if stated:
         sentence = stated[-1]
     said = [text[span.start : span.end] for span in found]
-    is_sentence = not stated and _is_clause(text, sentence, asking)
-    focus = tuple(_focus(text, sentence, asking)) if not stated and (is_sentence or not is_bare) else ()
-    cores = _cores(text, asking, marked, bolds, found, sentence, length, is_bare, focus)
+    is_sentence = not stated and _is_clause(text, sentence, profile)
+    focus = tuple(_focus(text, sentence, profile)) if not stated and (is_sentence or not is_bare) else ()
+    cores = _cores(text, profile, marked, bolds, found, sentence, length, is_bare, focus)
     core_span = cores[0].span if cores else trimmed(text, sentence)
     if is_sentence and focus:
         core_span = focus[0][0]
     option, margin = -1, 0.0
-    if asking.options:
-        option, margin = chosen_option([(one.words, one.strength) for one in clauses_said], text, asking)
-    is_polar = asking.kind == POLAR
+    if profile.options:
+        option, margin = chosen_option([(one.words, one.strength) for one in clauses_said], text, profile)
+    is_polar = profile.kind == POLAR
     return AnswerReading(
         text=text,
         clauses=tuple(clauses_said),
@@ -263,13 +273,12 @@ def _read_text(text: str, asking: Asking) -> AnswerReading:
         is_sentence=is_sentence,
         is_marked=bool(stated),
         length=length,
-        polarity=polarity(" ".join(text[a:b] for a, b in stated), said, asking) if is_polar else 0,
+        polarity=polarity(" ".join(text[a:b] for a, b in stated), said, profile) if is_polar else 0,
         option=option,
         option_margin=margin,
-        new_words=(new := _new_words(clauses_said, asking)),
+        new_words=(new := _new_words(clauses_said, profile)),
         values=_values(new),
-        measure=read_measure(text[sentence.start :]) if asking.kind == NUMBER else None,
-        regions=regions_in(tokens(text[sentence.start : sentence.end])) - asking.regions,
+        regions=regions_in(tokens(text[sentence.start : sentence.end])) - profile.regions,
         core_span=core_span,
     )
 
@@ -280,35 +289,37 @@ def _windows(text: str) -> list[Span]:
     return [Span(0, LONGEST // 3), Span(len(text) - LONGEST + LONGEST // 3, len(text))]
 
 
-def _telling_bolds(text: str, bolds: Sequence[Span], asking: Asking) -> list[Span]:
+def _telling_bolds(text: str, bolds: Sequence[Span], profile: QuestionProfile) -> list[Span]:
     """Bold spans that say something which the question does not; without such, all of them."""
-    if asking.options or asking.kind == POLAR:
+    if profile.options or profile.kind == POLAR:
         return list(bolds[:4])
-    new = [span for span in bolds if _is_new(tokens(text[span.start : span.end]), asking)]
+    new = [span for span in bolds if _is_new(tokens(text[span.start : span.end]), profile)]
     return (new or list(bolds))[:4]
 
 
-def _is_new(words: Sequence[str], asking: Asking) -> bool:
-    return not asking.idle.issuperset(words)
+def _is_new(words: Sequence[str], profile: QuestionProfile) -> bool:
+    return not profile.idle.issuperset(words)
 
 
-def _strength(said: str, words: Sequence[str], place: int, count: int, asking: Asking) -> float:
+def _strength(said: str, words: Sequence[str], place: int, count: int, profile: QuestionProfile) -> float:
     """How strongly a sentence is asserted by its place, its first words and how much of the question it repeats."""
     strength = 0.85 if count == 1 else 0.7 if place == count - 1 else 0.62 if place == 0 else 0.4
     if _CONCLUDES.search(said):
         strength = max(strength, 0.9)
-    return _repeating(strength, words, asking)
+    return _repeating(strength, words, profile)
 
 
-def _repeating(strength: float, words: Sequence[str], asking: Asking) -> float:
+def _repeating(strength: float, words: Sequence[str], profile: QuestionProfile) -> float:
     """The strength of a sentence by how much of the question it repeats."""
-    if not (_is_new(words, asking) or asking.options or asking.kind == POLAR):
+    if not (_is_new(words, profile) or profile.options or profile.kind == POLAR):
         return strength * 0.6
-    mirrored = len(asking.words.intersection(words)) / max(1, len(asking.words))
+    mirrored = len(profile.words.intersection(words)) / max(1, len(profile.words))
     return min(0.92, strength + 0.2 * mirrored)
 
 
-def _add(said: list[Clause], text: str, sentence: Span, strength: float, decay: float, asking: Asking) -> None:
+def _add(
+    said: list[Clause], text: str, sentence: Span, strength: float, decay: float, profile: QuestionProfile
+) -> None:
     """The clauses of a sentence; later ones, parentheses and contrasts count less."""
     factor = 1.0
     first = len(said)
@@ -323,13 +334,13 @@ def _add(said: list[Clause], text: str, sentence: Span, strength: float, decay: 
             factor = 1.0
         share = _FACTORS.get(kind, 1.0) if kind in (ASIDE, WEAK) else factor * _FACTORS.get(kind, 1.0)
         said.append(Clause(words, strength * share, len(said)))
-        if kind not in (ASIDE, TAIL, OWNER) and _is_new(words, asking):
+        if kind not in (ASIDE, TAIL) and _is_new(words, profile):
             factor *= decay
 
 
 def _cores(
     text: str,
-    asking: Asking,
+    profile: QuestionProfile,
     marked: Span | None,
     bolds: Sequence[Span],
     found: Sequence[Span],
@@ -340,14 +351,14 @@ def _cores(
 ) -> tuple[SpanCore, ...]:
     cores: dict[tuple[str, ...], SpanCore] = {}
     whole = found[0] if found else sentence
-    strips = not asking.options and _is_clause(text, whole, asking)
+    strips = not profile.options and _is_clause(text, whole, profile)
     for span, strength in _core_spans(
-        text, asking, marked, bolds, whole, sentence, length, is_bare and len(found) <= 1, focus
+        text, profile, marked, bolds, whole, sentence, length, is_bare and len(found) <= 1, focus
     ):
         said = tokens(text[span.start : span.end])
         words = tuple(word for word in said if word not in STOP) or said
         if strips:  # a sentence repeats the question
-            words = tuple(word for word in words if word not in asking.words) or words
+            words = tuple(word for word in words if word not in profile.words) or words
         if words and words not in cores:
             cores[words] = SpanCore(words, strength, span)
     return tuple(cores.values())[:_MOST_CORES]
@@ -355,7 +366,7 @@ def _cores(
 
 def _core_spans(
     text: str,
-    asking: Asking,
+    profile: QuestionProfile,
     marked: Span | None,
     bolds: Sequence[Span],
     whole: Span,
@@ -365,10 +376,7 @@ def _core_spans(
     focus: Sequence[tuple[Span, float]],
 ) -> Iterator[tuple[Span, float]]:
     stated = marked or (bolds[0] if bolds else whole if is_bare else None)
-    if stated and (relative := _RELATIVE.fullmatch(text, *trimmed(text, stated))):
-        yield trimmed(text, Span(*relative.span(1))), 0.95
-        return
-    if stated and (placed := _PLACED.fullmatch(text, *trimmed(text, stated))) and not asking.options:
+    if stated and (placed := _PLACED.fullmatch(text, *trimmed(text, stated))) and not profile.options:
         yield head(text, Span(*placed.span(1))), 0.95
         if is_bare:
             return
@@ -389,57 +397,49 @@ def _core_spans(
         yield from focus
 
 
-def _is_clause(text: str, span: Span, asking: Asking) -> bool:
+def _is_clause(text: str, span: Span, profile: QuestionProfile) -> bool:
     """Whether a span is a sentence about what was asked rather than a name."""
     words = tokens(text[span.start : span.end])
     if not words or VERBS.isdisjoint(words[1:]):
         return False
-    return words[0] in PRONOUNS or not asking.words.isdisjoint(words)
+    return words[0] in PRONOUNS or not profile.words.isdisjoint(words)
 
 
-def _focus(text: str, sentence: Span, asking: Asking) -> Iterator[tuple[Span, float]]:
+def _focus(text: str, sentence: Span, profile: QuestionProfile) -> Iterator[tuple[Span, float]]:
     """Spans of the sentence that answers which are new against the question."""
-    if asking.kind == OTHER and (said := _IS.search(text, *sentence)):
+    if profile.kind == OTHER and (said := _IS.search(text, *sentence)):
         complement = head(text, Span(said.end(), sentence.end))
         first = next(iter(tokens(text[complement.start : complement.end])), "")
-        if first not in asking.words and not first.endswith("ed"):
+        if first not in profile.words and not first.endswith("ed"):
             yield complement, 0.75
     for quoted in _QUOTED.finditer(text, *sentence):
-        if _is_new(tokens(quoted[0]), asking):
+        if _is_new(tokens(quoted[0]), profile):
             yield trimmed(text, Span(*quoted.span())), 0.6
-    names = _ordered([Span(*name.span()) for name in _NAMES.finditer(text, *sentence)], text, sentence, asking)
+    names = [Span(*name.span()) for name in _NAMES.finditer(text, *sentence)]
     for span in names:
         words = tokens(text[span.start : span.end])
-        if _is_new(words, asking) and _fits(words, asking):
+        if _is_new(words, profile) and _fits(words, profile):
             yield trimmed(text, span), 0.7
     last = sentence.start
     for copula in _COPULA.finditer(text, *sentence):
         last = copula.end()
-    if not names or asking.kind == OTHER:
+    if not names or profile.kind == OTHER:
         yield head(text, Span(last, sentence.end)), 0.55
 
 
-def _ordered(names: list[Span], text: str, sentence: Span, asking: Asking) -> list[Span]:
-    """Names behind the verb first, when what stands before it repeats the question."""
-    verb = _IS.search(text, *sentence)
-    if verb is None or asking.words.isdisjoint(tokens(text[sentence.start : verb.start()])):
-        return names
-    return sorted(names, key=lambda span: span.start < verb.start())
-
-
-def _fits(words: Sequence[str], asking: Asking) -> bool:
+def _fits(words: Sequence[str], profile: QuestionProfile) -> bool:
     """Whether a span is of the kind that is asked for."""
     has_value = any(map(is_value, words))
-    if asking.kind in (DATE, NUMBER):
+    if profile.kind in (DATE, NUMBER):
         return has_value
-    return not (asking.kind in (WHO, WHERE) and all(map(is_value, words)))
+    return not (profile.kind in (WHO, WHERE) and all(map(is_value, words)))
 
 
-def _new_words(said: Sequence[Clause], asking: Asking) -> dict[str, float]:
+def _new_words(said: Sequence[Clause], profile: QuestionProfile) -> dict[str, float]:
     best: dict[str, float] = {}
     for clause in said:
         for word in clause.words:
-            if word not in asking.idle:
+            if word not in profile.idle:
                 best[word] = max(best.get(word, 0.0), clause.strength)
     return best
 

@@ -8,13 +8,12 @@ import re
 from collections.abc import Iterable, Sequence
 
 from tracerank.answers.abstentions import abstains
-from tracerank.answers.asked import read_question
 from tracerank.answers.english import AUXILIARIES
 from tracerank.answers.exact import exact_match
 from tracerank.answers.meaning.anchors import asserts
-from tracerank.answers.meaning.asking import read_asking
 from tracerank.answers.meaning.comparing import pair_likeness, read_lexicon
 from tracerank.answers.meaning.reading import LONGEST_PLACED, AnswerReading, read_answer
+from tracerank.answers.question_profile import read_question
 from tracerank.answers.text_keys import comparable
 from tracerank.answers.value_scan import values_in
 from tracerank.answers.values import relation
@@ -60,11 +59,11 @@ def _has_its_values(answer: str, references: Sequence[str]) -> bool:
 
 def rightness(question: str, answer: str, references: Sequence[str]) -> float:
     """How far an answer means what the closest reference says, 0 to 1."""
-    asking, reading = read_asking(question), read_answer(comparable(answer), question)
+    profile, reading = read_question(question), read_answer(comparable(answer), question)
     readings = [read_answer(comparable(reference), question) for reference in _telling(references)]
-    if asking.wants_place and _is_elsewhere(reading, readings):
+    if profile.wants_place and _is_elsewhere(reading, readings):
         return 0.0
-    lexicon = read_lexicon((reading, *readings), asking)
+    lexicon = read_lexicon((reading, *readings), profile)
     lexicon.may_add = True
     best = 0.0
     for wanted in readings:

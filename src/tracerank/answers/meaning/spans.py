@@ -64,7 +64,6 @@ _WEAK = lazy_pattern(
     re.I,
 )
 _TAIL = lazy_pattern(r", (?:[A-Z][\w.'-]*(?: [A-Z][\w.'-]*){0,2})(?:, [A-Z][\w. ]{0,30})?\W{0,4}\Z")
-_OWNER = lazy_pattern(r"\b((?:[A-Z][\w.-]{0,30} ){0,3}[A-Z][\w.-]{0,30})['’]s\b(?= [a-z])")
 _OPENING = lazy_pattern(
     r"(?:(?:and )?(?:so|thus|therefore|hence|accordingly)[, ]+)?(?:it(?:'s| is| was)|they(?:'re| are"
     r"| were)|he(?:'s| is| was)"
@@ -77,7 +76,7 @@ _HEAD_END = lazy_pattern(
     re.I,
 )
 
-PLAIN, ASIDE, WEAK, TAIL, OWNER = "plain", "aside", "weak", "tail", "owner"
+PLAIN, ASIDE, WEAK, TAIL = "plain", "aside", "weak", "tail"
 
 
 class Span(NamedTuple):
@@ -168,7 +167,7 @@ def stressed(text: str, within: Span) -> list[Span]:
 
 
 def clauses(text: str, sentence: Span) -> Iterator[tuple[Span, str]]:
-    """The clauses of a sentence with what they are: plain, an aside, a contrast, a place behind a name, an owner."""
+    """The clauses of a sentence with what they are: plain, an aside, a contrast, a place behind a name."""
     start = sentence.start
     for end, after, aside in _breaks(text, sentence):
         yield from _clause(text, Span(start, end))
@@ -193,13 +192,7 @@ def _clause(text: str, span: Span) -> Iterator[tuple[Span, str]]:
     if tail and text[span.start : tail.start()].strip(EDGES):
         yield Span(tail.start() + 2, span.end), TAIL
         span = Span(span.start, tail.start())
-    start = span.start
-    for owner in _OWNER.finditer(text, *span):
-        yield Span(*owner.span(1)), OWNER
-        if text[start : owner.start()].strip(EDGES):
-            yield Span(start, owner.start()), PLAIN
-        start = owner.end()
-    yield Span(start, span.end), PLAIN
+    yield span, PLAIN
 
 
 def head(text: str, span: Span) -> Span:

@@ -9,11 +9,11 @@ from typing import NamedTuple
 
 from tracerank.answers.english import HONORIFICS, TITLES, VERBS, words
 from tracerank.answers.lazy_patterns import lazy_pattern
-from tracerank.answers.meaning.asking import DATE, NUMBER, Asking
 from tracerank.answers.meaning.relations import Relation, read_relation
 from tracerank.answers.meaning.spans import Span, without_note
 from tracerank.answers.meaning.values import tokens
 from tracerank.answers.meaning.words import STOP
+from tracerank.answers.question_profile import DATE, NUMBER, QuestionProfile
 from tracerank.answers.text_keys import fold
 from tracerank.answers.value_scan import values_in
 from tracerank.answers.values import NUMERAL, Value
@@ -191,23 +191,23 @@ def without_lead(text: str) -> str:
     return text[found.end() :] if found and found.end() < len(text) else text
 
 
-def read_statement(body: str, span: Span, asking: Asking, is_short: bool, is_bare: bool) -> Statement:
+def read_statement(body: str, span: Span, profile: QuestionProfile, is_short: bool, is_bare: bool) -> Statement:
     """The parts of an answer, of which the span is what answers."""
     focus = body[slice(*(without_note(body, Span(0, len(body))) if is_bare else span))]
     if is_bare and _NAMES_ONLY.fullmatch(focus):
-        return _named(focus, asking)
+        return _named(focus, profile)
     if not is_bare and (more := _MORE_LINES.match(body, span.end)):
         focus = body[span.start : more.end()]
     text = without_lead(fold(focus).strip()).strip(" *_\"'`.")
     said = frozenset(tokens(text))
-    rejected, asserted = _mentions(fold(body[:MAX_BODY]), asking)
-    items, is_choice = _items(without_lead(_LINES.sub("; ", focus.strip())).strip(" *_\"'`."), asking)
+    rejected, asserted = _mentions(fold(body[:MAX_BODY]), profile)
+    items, is_choice = _items(without_lead(_LINES.sub("; ", focus.strip())).strip(" *_\"'`."), profile)
     is_name = is_short and len(text) <= 80
     return Statement(
         text=text,
         said=said,
         words=tuple(_WORDS.findall(text.lower())),
-        values=(values := _new_values(text, asking)),
+        values=(values := values_in(text)),
         all_values=values if len(body) <= len(text) + _ENDS else values_in(body),
         asserted=asserted,
         rejected=rejected,
@@ -215,13 +215,13 @@ def read_statement(body: str, span: Span, asking: Asking, is_short: bool, is_bar
         is_choice=is_choice,
         relation=read_relation(text),
         name=read_name(text) if is_name else None,
-        identifier=_identifier(text, asking),
+        identifier=_identifier(text, profile),
         is_short=is_short,
         is_bare=is_bare,
     )
 
 
-def _named(text: str, asking: Asking) -> Statement:
+def _named(text: str, profile: QuestionProfile) -> Statement:
     """A few capitalised words: a name and nothing else."""
     values = values_in(text)
     return NOTHING_STATED._replace(
@@ -236,27 +236,19 @@ def _named(text: str, asking: Asking) -> Statement:
     )
 
 
-def _new_values(text: str, asking: Asking) -> tuple[Value, ...]:
-    """The values of a text that the question does not name."""
-    found = values_in(text)
-    if not found or not asking.values:
-        return found
-    return tuple(one for one in found if (one.kind, one.shown) not in asking.values) or found
-
-
-def _mentions(text: str, asking: Asking) -> tuple[frozenset[str], frozenset[str]]:
+def _mentions(text: str, profile: QuestionProfile) -> tuple[frozenset[str], frozenset[str]]:
     """The telling words of mentions that are rejected and nowhere asserted, and those of all others."""
     may_reject = "n't" in text or "(" in text or not _CUES.isdisjoint(_PLAIN_WORD.findall(text.lower()))
-    if not may_reject and asking.words.isdisjoint(_ASKS_OF_LIFE):
+    if not may_reject and profile.words.isdisjoint(_ASKS_OF_LIFE):
         return frozenset(), frozenset()
     spans = [found.span() for pattern in _REJECTED for found in pattern.finditer(text)]
-    if asking.words.isdisjoint(_LATER):
+    if profile.words.isdisjoint(_LATER):
         spans += [found.span() for found in _AFTERWARDS.finditer(text)]
     for asked, phrases in _LIFE_PHRASES:
-        if not asked.isdisjoint(asking.words):
+        if not asked.isdisjoint(profile.words):
             spans += [found.span() for found in phrases.finditer(text)]
-    spans += [one.span() for one in _OF_KIN.finditer(text) if (one["of"] or one["kin"]) not in asking.words]
-    if not _WINNING.isdisjoint(asking.words):
+    spans += [one.span() for one in _OF_KIN.finditer(text) if (one["of"] or one["kin"]) not in profile.words]
+    if not _WINNING.isdisjoint(profile.words):
         spans += [found.span() for found in _LOSERS.finditer(text)]
     if not spans:
         return frozenset(), frozenset()
@@ -268,20 +260,20 @@ def _mentions(text: str, asking: Asking) -> tuple[frozenset[str], frozenset[str]
     kept.append(text[at:])
     asserted = frozenset(word for part in kept for word in tokens(part)).difference(STOP)
     rejected = frozenset(word for start, end in spans for word in tokens(text[start:end]))
-    return rejected.difference(STOP, asking.words), asserted
+    return rejected.difference(STOP, profile.words), asserted
 
 
 _ASKS_OF_LIFE = frozenset(word for asked, _ in _LIFE_PHRASES for word in asked) | _WINNING
 
 
-def _items(text: str, asking: Asking) -> tuple[tuple[frozenset[str], ...], bool]:
+def _items(text: str, profile: QuestionProfile) -> tuple[tuple[frozenset[str], ...], bool]:
     """The telling words of each listed thing, and whether they are alternatives."""
     body = _PAREN.sub("", fold(text))
     is_choice = bool(_OR.search(body))
-    if not is_choice and (asking.kind in (DATE, NUMBER) or not _JOINER.search(body)):
+    if not is_choice and (profile.kind in (DATE, NUMBER) or not _JOINER.search(body)):
         return (), False
     body = body[: cut.start()] if (cut := _AFTER_ITEMS.search(body)) else body
-    if len(body) > 200 or asking.options:
+    if len(body) > 200 or profile.options:
         return (), False
     first = _BEFORE_PAIR.search(body)
     head = body[: first.start()] if first else body
@@ -294,7 +286,7 @@ def _items(text: str, asking: Asking) -> tuple[tuple[frozenset[str], ...], bool]
     for part in parts:
         said = tokens(part)
         telling = frozenset(said) - STOP
-        telling = telling - asking.words or telling
+        telling = telling - profile.words or telling
         if len(said) > MAX_ITEM_WORDS or not VERBS.isdisjoint(said[not found :]):
             return (), False
         if telling and said[0] not in _VAGUE:
@@ -328,7 +320,7 @@ _SPLIT_INITIALS = re.compile(r"(?<=\b[A-Z])\.(?=[A-Z])")
 _AFTER_COMMA = re.compile(r", (?:jr|sr|junior|senior)\b", re.I)
 
 
-def _identifier(text: str, asking: Asking) -> str:
+def _identifier(text: str, profile: QuestionProfile) -> str:
     for found in _IDENTIFIER.finditer(text):
         said = found[0]
         has_letter = any(map(str.isalpha, said))

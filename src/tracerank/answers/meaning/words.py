@@ -9,7 +9,7 @@ from functools import lru_cache
 
 from tracerank.answers import english
 from tracerank.answers.english import AUXILIARIES, HONORIFICS, PRONOUNS, QUESTION_WORDS, words
-from tracerank.answers.readings import PLACES
+from tracerank.answers.places import PLACES
 
 STOP = (
     AUXILIARIES
@@ -52,6 +52,10 @@ RANKS = (
 )
 """May be left out of a name."""
 
+_SPELLINGS = """
+saint st|mount mt|fort ft|avenue ave|center centre|theater theatre|harbor harbour|gray grey|color colour
+corporation corp|incorporated inc|limited ltd|company co|brothers bros|versus vs|university univ|junior jr|senior sr
+"""
 _SAME = """
 american america usa us unitedstates|british britain uk unitedkingdom|english england|french france
 german germany deutschland|italian italy italia|spanish spain spaniard|swedish sweden swede|danish denmark dane
@@ -76,10 +80,8 @@ chemist chemistry|astronomer astronomy|lawyer law attorney barrister|singer voca
 footballer football soccer|musician music|journalist journalism reporter correspondent|engineer engineering
 composer composing|architect architecture|historian history|economist economics|biologist biology
 philosopher philosophy|teacher teaching educator|photographer photography|physician doctor medicine|film movie
-filmmaker director|trader merchant|spine backbone|hotel hotels|bicycle bike|automobile car|saint st|mount mt|fort ft
-first 1st|second 2nd|center centre|theater theatre|harbor harbour|gray grey|colour color|corporation corp
-incorporated inc|limited ltd|company co|brothers bros|versus vs|professional pro
-junior jr younger|senior sr elder|bc bce|ad ce
+filmmaker director|trader merchant|spine backbone|hotel hotels|bicycle bike|automobile car
+first 1st|second 2nd|professional pro|junior younger|senior elder|bc bce|ad ce
 """
 _NICKNAMES = """
 alexander alex sandy|andrew andy|anthony tony|benjamin ben|catherine kate kathy cathy|charles charlie chuck
@@ -97,7 +99,9 @@ NICKNAMES = {
     for short in shorts
 }
 """Pairs of a name and a short form of it."""
-SAME = {word: row.split()[0] for row in re.split(r"[|\n]", _SAME.strip()) for word in row.split()}
+SPELLINGS = {word: row.split()[0] for row in re.split(r"[|\n]", _SPELLINGS.strip()) for word in row.split()}
+"""Abbreviations and spellings to the full word."""
+SAME = {word: row.split()[0] for row in re.split(r"[|\n]", _SAME.strip()) for word in row.split()} | SPELLINGS
 """A word to the one that stands for it: demonyms, trades, spellings."""
 _SHORT_STATES = """
 Ala Alabama|AZ Ariz Arizona|Ark Arkansas|CA Calif California|CO Colo Colorado|CT Conn Connecticut|DE Delaware

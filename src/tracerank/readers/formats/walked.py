@@ -49,7 +49,8 @@ _HOLDERS = (*_MESSAGES, *_RUN_ITEMS, *_ITEMS, *_INSIDE, "intermediate_steps", "m
 _COLUMNS = (*_ITEMS, *_RUN_ITEMS, "intermediate_steps", "chat_history")
 _WRITTEN_IN = (*_MESSAGES, *_COLUMNS)
 """Those that tables keep as JSON."""
-_NOT_AROUND = frozenset((*_STATES, "response", "message", "output", "completion", "input", "inputs", "content"))
+_REPLIES = ("response", "message", "output", "completion")
+_NOT_AROUND = frozenset((*_STATES, *_REPLIES, "input", "inputs", "content"))
 """Fields that are part of the transcript where they are no plain text."""
 _ASKED_IN = ("original_input", "inputs", "input", "request", "output", *_STATES)
 _MAX_DEPTH = 8
@@ -160,7 +161,7 @@ class Walked:
         """By the vendor's sign; the general one by anything that looks like a call."""
         if not isinstance(record, Mapping):
             return False
-        return vendor_of(record) == self.name if self.name != GENERAL else _may_be_run(record)
+        return vendor_of(record) == self.name if self.name != GENERAL else holds_calls(record) or _ends_a_run(record)
 
     def parse(self, record: Record, source: str) -> Parsed:
         """What was asked, done and said; the answer is the agent's last words after its last search."""
@@ -168,7 +169,7 @@ class Walked:
         told = None if self.name != LANGCHAIN or _sign(plain, _MAX_DEPTH) else told_in(plain)
         if told is not None:
             plain = {**plain, told.field: None, "messages": told.messages}
-        reading = read_anything(plain)
+        reading = read_anything(_chat_of(plain) if self.name == CHAT else plain)
         parsed = self._parsed(plain, source, reading)
         is_general = self.name == GENERAL
         if is_general:
@@ -183,8 +184,7 @@ class Walked:
         sample_id = sample_id_of(fields)
         question = asked_question(fields, dialogue.asked or _asked_in(plain))
         if self.name != GENERAL:
-            is_kept = question is not None and (vendor_of(plain) or _has_list(plain))
-            if not dialogue.calls and dialogue.final is None and not is_kept:
+            if not dialogue.calls and dialogue.final is None and not (question and vendor_of(plain)):
                 names = ", ".join((*_MESSAGES, *_ITEMS, *_RUN_ITEMS))
                 reject(f"no items or messages: expected a list in one of {names}, or a reply", question, sample_id)
             if dialogue.final is None:
@@ -204,6 +204,15 @@ class Walked:
             if plain_text(plain.get("answer")) == final:
                 question = replace(question, references=stated_references(fields))
         return parsed_dialogue(fields, source, dialogue, question=question, sample_id=sample_id)
+
+
+def _chat_of(record: Record) -> Record:
+    """The record without the lists and objects in which it may keep the run of its chat once more."""
+    chat = next(
+        (name for name in _MESSAGES if isinstance(record.get(name), list) and any(map(_role, record[name]))), ""
+    )
+    kept = (chat, "prompt", "input", *_REPLIES) if chat else tuple(record)
+    return {name: value for name, value in record.items() if name in kept or not isinstance(value, list | Mapping)}
 
 
 def _around(record: Record) -> dict[str, Any]:
@@ -226,10 +235,6 @@ def _asked_in(record: Record) -> str | None:
     return None
 
 
-def _has_list(record: Record) -> bool:
-    return any(isinstance(record.get(name), list) for name in _MESSAGES)
-
-
 def _doubted(parsed: Parsed, told: Told) -> Parsed:
     """A transcript that was kept as text, with what that leaves open."""
     count = f"{told.strays} return{'s' * (told.strays != 1)}"
@@ -238,14 +243,6 @@ def _doubted(parsed: Parsed, told: Told) -> Parsed:
 
 
 # ---- runs of no vendor
-
-
-def _may_be_run(record: Record) -> bool:
-    return (any(map(_may_hold, record.values())) and holds_calls(record)) or _ends_a_run(record)
-
-
-def _may_hold(value: object) -> bool:
-    return (isinstance(value, list | dict) and bool(value)) or (isinstance(value, str) and value[:1] in ("{", "["))
 
 
 def _ends_a_run(record: Record) -> bool:

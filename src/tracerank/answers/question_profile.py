@@ -1,22 +1,36 @@
-"""A question, read for what its answers may mean: its words, the kind of answer it wants, the options it offers.
+"""What a question asks for, as far as it helps to compare answers: its words, the kind of answer, its options.
 
-The general reading of a question is ``answers/asked.py``'s; here is what only meaning needs.
+Only the words of the question count, never an answer. An empty question asks for nothing in particular.
 """
 
 import itertools
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 
-from tracerank.answers import asked
-from tracerank.answers.asked import LONGEST_QUESTION
-from tracerank.answers.english import AUXILIARIES
+from tracerank.answers.english import AUXILIARIES, QUESTION_WORDS
 from tracerank.answers.meaning.relations import Relation, read_relation
 from tracerank.answers.meaning.values import is_value, tokens
 from tracerank.answers.meaning.words import GENERIC, REGIONS, STOP, stem
-from tracerank.answers.value_scan import values_in
+from tracerank.answers.scripts import is_unspaced
+from tracerank.answers.text_keys import fold, tokens_of
+from tracerank.answers.units import CURRENCIES, UNITS
 
+LONGEST_QUESTION = 10_000
+"""Characters that are read of a question."""
 POLAR, CHOICE, DATE, NUMBER, WHO, WHERE, OTHER = "polar", "choice", "date", "number", "who", "where", "other"
+# "Is it Rome?", and also "Given what we know, is it Rome?"
+_MAY_BE_POLAR = re.compile(rf"(?:\A|[,:;.?!-] )(?:{'|'.join(sorted(AUXILIARIES))})\b", re.I)
+_WHICH_YEAR = re.compile(r"\b(?:what|which) years?\b|哪一?年|何年(?!間)|몇 ?년(?:도|에)|ปี(?:ใด|ไหน|อะไร)", re.I)
+_HOW_MANY = re.compile(
+    r"\bhow (?:many|much|old|long|far|tall|high|deep|large|big|fast|often)\b"
+    r"|\b(?:what|which) (?:is|was|are|were) the (?:total |approximate |average |estimated )?(?:area|population|height"
+    r"|length|width|depth|distance|capacity|seating capacity|number|size|elevation|price|cost|age|temperature|weight"
+    r"|speed|percentage)\b",
+    re.I,
+)
+_UNIT_NAMES = CURRENCIES.keys() | UNITS.keys()
 _AUXILIARY = "|".join(sorted(AUXILIARIES))
 _POLAR = re.compile(rf"(?:\A|, ?)(?:{_AUXILIARY})\b", re.I)
 _WH = re.compile(r"\b(who|whom|whose|what|which|when|where|why|how)\b", re.I)
@@ -66,7 +80,7 @@ _ASIDE = re.compile(r"\([^()]*\)")
 
 
 @dataclass(frozen=True, slots=True, eq=False)  # a question is read once; caches then look it up by identity
-class Asking:
+class QuestionProfile:
     """What a question asks for."""
 
     words: frozenset[str]
@@ -88,8 +102,6 @@ class Asking:
     """Whether a date without its day is less than what is asked."""
     regions: frozenset[str] = frozenset()
     """States and countries that it names."""
-    values: frozenset[tuple[str, str]] = frozenset()
-    """Kind and digits of the values that it names."""
     several: bool = False
     """Whether it asks for two things at once: "Who wrote it, and when?"."""
     several_values: bool = False
@@ -98,6 +110,22 @@ class Asking:
     """Whether it asks for the title of a film, a book, a game."""
     wants_level: bool = False
     """Whether it asks for a species, a breed or the like, of which a wider kind is no answer."""
+    said: frozenset[str] = frozenset()
+    """All its words."""
+    sought: tuple[str, ...] = ()
+    """Its words from the first question word on; empty: it has none."""
+    may_be_polar: bool | None = None
+    """Whether yes or no can answer it; None: unknown, there is no question, or none whose wording says so."""
+    wants: str = ""
+    """``number``, ``date``, ``name``, or empty: any."""
+    which_year: bool = False
+    """Whether it asks which year, so that a day of it is more than is asked."""
+    units: frozenset[str] = frozenset()
+    """Units that it names: "How many miles" may be answered without them."""
+
+    @property
+    def is_where_or_when(self) -> bool:
+        return self.sought[:1] in (("where",), ("when",))
 
     @property
     def may_conflict(self) -> bool:
@@ -112,18 +140,24 @@ class Asking:
         return weight * 0.4 if word in self.words or stem(word) in self.words else weight
 
 
-def read_asking(question: str) -> Asking:
+def read_question(question: str) -> QuestionProfile:
     """What is asked, from the words of the question alone."""
     return _read(question[:LONGEST_QUESTION])
 
 
 @lru_cache(maxsize=256)  # every answer of a pool asks for it again
-def _read(question: str) -> Asking:
+def _read(question: str) -> QuestionProfile:
     text = question.strip()
     said = tokens(text)
     telling = {word for word in said if word not in STOP}
     options = _options(text)
-    general = asked.read_question(text)
+    folded = fold(text)
+    plain = tokens_of(folded)
+    first_wh = next((word for word in plain if word in QUESTION_WORDS), "")
+    # a pattern takes long to say no
+    which_year = (not folded.isascii() or "year" in folded.lower()) and bool(_WHICH_YEAR.search(folded))
+    wants = {"who": "name", "whom": "name", "where": "name", "when": "date"}.get(first_wh, "")
+    wants = "number" if _HOW_MANY.search(folded) else "date" if which_year else wants
     first = found[0].lower() if (found := _WH.search(text)) else ""
     has_both = not first and bool({"both", "same"} & set(said))
     lowered = text.lower()
@@ -132,14 +166,14 @@ def _read(question: str) -> Asking:
         kind = CHOICE
     elif _POLAR.match(text) or has_both:
         kind = POLAR
-    elif general.wants == "number" or ("number" in lowered and _NUMBER.search(text)):
+    elif wants == "number" or ("number" in lowered and _NUMBER.search(text)):
         kind = NUMBER
     elif is_timely and _DATE.search(text):
         kind = DATE
     else:
         kind = {"who": WHO, "whom": WHO, "whose": WHO, "where": WHERE}.get(first, OTHER)
     words = frozenset(telling | {stem(word) for word in telling})
-    return Asking(
+    return QuestionProfile(
         words=words,
         idle=words | STOP,
         kind=kind,
@@ -151,11 +185,16 @@ def _read(question: str) -> Asking:
         wants_year=is_timely and bool(_YEAR.search(text)),
         wants_day=is_timely and bool(_FULL_DATE.search(text)),
         regions=regions_in(said),
-        values=frozenset((value.kind, value.shown) for value in values_in(text)),
         several=(several := bool(_SEVERAL.search(text))),
         several_values=several and bool(_VALUE_PART.search(text)),
         wants_work=kind == OTHER and bool(_WORK.search(text)),
         wants_level=kind == OTHER and bool(_LEVEL.search(text)),
+        said=frozenset(plain),
+        sought=tuple(plain[plain.index(first_wh) :]) if first_wh else (),
+        may_be_polar=_may_be_polar(folded, plain, first_wh),
+        wants=wants,
+        which_year=which_year,
+        units=_units(plain),
     )
 
 
@@ -181,3 +220,16 @@ def _options(text: str) -> tuple[tuple[str, ...], ...]:
         for option in found.groups()
     )
     return (first, second) if first and second and first != second else ()
+
+
+def _may_be_polar(text: str, words: list[str], first_wh: str) -> bool | None:
+    if not words or (not text.isascii() and is_unspaced(text)):
+        return None
+    return not first_wh or bool(_MAY_BE_POLAR.search(text))
+
+
+def _units(words: Iterable[str]) -> frozenset[str]:
+    if _UNIT_NAMES.isdisjoint(words):
+        return frozenset()
+    named = (CURRENCIES.get(word) or UNITS.get(word) for word in words if word.isalpha() and len(word) > 1)
+    return frozenset(unit for unit in named if unit)
