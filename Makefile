@@ -97,8 +97,9 @@ quality: setup  ## measure every method on real and generated pools; writes stud
 	@mkdir -p $(QUALITY_CACHE)
 	$(BIN)/python -m studies.quality $(QUALITY_CACHE) $(QUALITY_ARGS)
 
-docs: setup  ## regenerate the reference of the command line
+docs: setup  ## regenerate the reference of the command line and of Python
 	$(BIN)/python -m tracerank.cli.docs docs/reference/cli.md
+	$(BIN)/python -m tests.docs.python_reference docs/reference/python.md
 
 site: setup  ## build the documents into build/site, pages that open from disk; a broken link stops it
 	$(BIN)/zensical build --strict --clean

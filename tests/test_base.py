@@ -115,6 +115,7 @@ def test_a_mistyped_checkpoint_is_not_mistaken_for_a_network(pools: Path, tmp_pa
 
 def test_the_library_names_what_a_network_needs(tmp_path: Path) -> None:
     (tmp_path / "config.json").write_text("{}")
-    for code in (f"tr.load_method({str(tmp_path)!r})", "tr.load_embedder('default')"):
-        result = python(f"import tracerank as tr\ntry: {code}\nexcept tr.TraceRankError as error: print(error)")
+    imports = "import tracerank as tr\nfrom tracerank.embedding.load import load_embedder"
+    for code in (f"tr.load_method({str(tmp_path)!r})", "load_embedder('default')"):
+        result = python(f"{imports}\ntry: {code}\nexcept tr.TraceRankError as error: print(error)")
         assert "; install it: " in result.stdout, result.stderr

@@ -1,14 +1,17 @@
 """One question and its answers, decided in one call."""
 
+import json
+
 import pytest
 
 import tracerank as tr
-from tests.builders import ranked, rollout
+from tests.builders import pool_of, ranked, rollout
 from tests.readers.sample_records import SAMPLES
 from tracerank.errors import ReadError, UsageError
 from tracerank.evidence.selector import NO_EVIDENCE
 
 QUESTION = "What is the capital of France?"
+POOL = pool_of(*(rollout(answer, ranked("capital", "Paris it is.")) for answer in ("Rome", "Paris", "Paris")))
 
 
 def test_an_answer_of_the_list_comes_back_as_it_stands() -> None:
@@ -78,3 +81,33 @@ def test_a_decision_without_an_answer_says_why() -> None:
     assert failed.answer is None
     assert "no rollout has a usable answer" in (failed.note or "")
     assert set(failed.dropped) == {0, 1}
+
+
+def test_a_decision_is_shown_short_and_in_plain_values() -> None:
+    decision = tr.decide("Capital of <b>France</b>?", ["<script>Paris", "Rome", "<script>Paris"])
+    assert repr(decision).startswith("Decision(question_id='request', answer='<script>Paris', sample_id=0")
+    assert "None" not in repr(decision)
+    assert json.loads(json.dumps(decision.to_dict()))["group"] == [0, 2]
+    result = tr.run_best_of(lambda question: "<script>", "<script>?", k=2)
+    reports = tr.compare_reports("On <b>?", ["<script> The Orn is a river. " * 9, "The Orn is <b> a river. " * 9])
+    for shown in (decision, result, result.pool, reports):
+        assert "&lt;" in shown._repr_html_()
+        assert "<script>" not in shown._repr_html_()
+
+
+def test_many_pools_show_how_good_their_agent_is() -> None:
+    pools = [tr.Pool.of(tr.Question(str(number), f"Q {number}?"), POOL.rollouts) for number in range(12)]
+    assert {decision.basis for decision in tr.decide_pools(pools)} == {"pools"}
+    assert {decision.basis for decision in tr.decide_pools(pools, method=tr.load_method())} == {None}
+    assert [decision.answer for decision in tr.decide_pools(iter(pools[:2]), method="single")] == ["Rome", "Rome"]
+    assert tr.decide_pools([]) == []
+
+
+def test_a_frame_gets_a_row_for_each_question() -> None:
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame({"asked": [QUESTION] * 3 + ["And of Italy?"], "said": ["Rome", "Paris", "paris", "Rome"]})
+    found = tr.decide_frame(frame, fields={"question": "asked", "answer": "said"})
+    assert found[["question", "answer", "agree", "rollouts"]].to_numpy().tolist() == [
+        [QUESTION, "Paris", 2, 3],
+        ["And of Italy?", "Rome", 1, 1],
+    ]

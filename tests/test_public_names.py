@@ -3,6 +3,7 @@
 import ast
 import subprocess
 import sys
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -28,6 +29,10 @@ def test_a_public_name_is_found_at_its_place(name: str) -> None:
 def test_a_name_that_is_not_there_is_an_ordinary_error() -> None:
     with pytest.raises(AttributeError, match="has no attribute 'nothing'"):
         _ = tracerank.nothing  # type: ignore[attr-defined]
+    for name, module in tracerank._MOVED.items():
+        assert hasattr(import_module(f"tracerank.{module}"), name)
+        with pytest.raises(AttributeError, match=f"import it from tracerank.{module}"):
+            getattr(tracerank, name)
     assert dir(tracerank) == sorted([*tracerank.__all__, "__version__"])
 
 

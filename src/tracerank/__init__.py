@@ -10,6 +10,17 @@ from importlib import import_module
 from pathlib import Path
 
 __version__ = "0.2.0"
+_MOVED = {
+    "BetaRule": "stopping.rules",
+    "Document": "pools.types",
+    "WindowRule": "stopping.rules",
+    "decide_stream": "votes.base",
+    "estimate_level": "evidence.level",
+    "explain_stream": "votes.explanation",
+    "load_embedder": "embedding.load",
+    "set_level": "evidence.confidence",
+}
+"""Names that stood here in an earlier version, and the module that each is in."""
 
 
 @cache
@@ -29,7 +40,8 @@ def __getattr__(name: str) -> object:
     if name == "__all__":
         return sorted(_homes())
     if name.startswith("_") or name not in _homes():
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        instead = f"; import it from {__name__}.{_MOVED[name]}" if name in _MOVED else ""
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}{instead}")
     from tracerank.errors import UsageError
     from tracerank.extras import needed
 

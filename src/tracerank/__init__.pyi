@@ -3,17 +3,13 @@
 
 from tracerank.answers.meaning.grouping import group_answers as group_answers, same_answer as same_answer
 from tracerank.answers.meaning.rightness import is_right as is_right
-from tracerank.deciding import decide as decide
-from tracerank.embedding.load import load_embedder as load_embedder
+from tracerank.deciding import decide as decide, decide_frame as decide_frame, decide_pools as decide_pools
 from tracerank.errors import TraceRankError as TraceRankError
-from tracerank.evidence.confidence import set_level as set_level
 from tracerank.evidence.gaps import gaps as gaps
-from tracerank.evidence.level import estimate_level as estimate_level
 from tracerank.methods import MethodOptions as MethodOptions, load_method as load_method
 from tracerank.pools.canonical import write_pools as write_pools
 from tracerank.pools.pool import Pool as Pool
 from tracerank.pools.types import (
-    Document as Document,
     Evidence as Evidence,
     Question as Question,
     Rollout as Rollout,
@@ -24,15 +20,9 @@ from tracerank.reports.comparison import compare_reports as compare_reports
 from tracerank.sampling.agent_run import AgentRun as AgentRun
 from tracerank.sampling.best_of import best_of as best_of, run_best_of as run_best_of
 from tracerank.sampling.waves import run_number as run_number
-from tracerank.stopping.rules import (
-    BetaRule as BetaRule,
-    ExpectedGain as ExpectedGain,
-    FixedK as FixedK,
-    WindowRule as WindowRule,
-)
+from tracerank.stopping.rules import ExpectedGain as ExpectedGain, FixedK as FixedK
 from tracerank.stopping.session import Session as Session
-from tracerank.votes.base import Decision as Decision, Method as Method, decide_stream as decide_stream
+from tracerank.votes.base import Decision as Decision, Method as Method
 from tracerank.votes.escalation import Escalating as Escalating
-from tracerank.votes.explanation import explain_stream as explain_stream
 
 __version__: str

@@ -1,22 +1,24 @@
-"""One question and its answers, decided in one call: ``tr.decide``.
+"""Deciding in one call: ``decide`` on the answers to one question, ``decide_pools`` and ``decide_frame`` on many."""
 
-For a stream of pools there is ``decide_stream``. A method that was named is kept, since loading it takes longer than
-deciding.
-"""
-
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache, partial
+from typing import Any, TypeVar
 
 from tracerank.errors import UsageError
+from tracerank.evidence.confidence import set_level
+from tracerank.evidence.level import estimate_level
 from tracerank.methods import EVIDENCE, load_method
 from tracerank.pools.pool import Pool
 from tracerank.pools.types import Question, Rollout
+from tracerank.readers import read_pools
 from tracerank.readers.base import Record
 from tracerank.readers.detect import AUTO
 from tracerank.readers.one_pool import pool_of_rollouts
-from tracerank.votes.base import Decision, Method, with_note
+from tracerank.votes.base import Decision, Method, decide_stream, with_note
+from tracerank.votes.spans import decision_span
 
+Frame = TypeVar("Frame")
 Given = str | Rollout | Record | None
 """An answer, a rollout, or a record in any readable form; None: a run without an answer."""
 
@@ -42,11 +44,44 @@ def decide(
         raise UsageError(f"expected a list of answers or rollouts, got {type(given).__name__}")
     pool = pool_of_given(question, given, fields, reader)
     chosen = _named(method) if isinstance(method, str) else method
-    decision = chosen.decide(pool)
+    with decision_span(chosen.name) as record:
+        decision = chosen.decide(pool)
+        record(pool, decision)
     if decision.answer is None and not (decision.note or decision.problem):
         why = "no rollout has a usable answer (`dropped` says why)" if given else "no answers were given"
         return with_note(decision, why)
     return decision
+
+
+def decide_pools(pools: Iterable[Pool], *, method: str | Method = EVIDENCE) -> list[Decision]:
+    """A decision on each pool: ``decide_pools(tr.read_pools("logs/"))``.
+
+    From ten pools on, a method that is named states a confidence: how often the rollouts of one agent agree shows how
+    good it is. A method that is given decides as it is.
+    """
+    given = list(pools)
+    chosen = method
+    if isinstance(chosen, str):
+        chosen = load_method(chosen)
+        set_level(chosen, estimate_level(given))
+    return [decision for _, decision in decide_stream(chosen, given)]
+
+
+def decide_frame(frame: Frame, *, method: str | Method = EVIDENCE, fields: Mapping[str, str] | None = None) -> Frame:
+    """A frame of pandas or polars with a row for each question of a frame with columns ``question`` and ``answer``.
+
+    ``fields`` gives our names of columns to theirs. Any layout that ``read_pools`` knows will do.
+    """
+    pools = read_pools(frame, fields=fields)
+    columns = ("answer", "sample_id", "confidence", "rank_score", "note")
+    rows = [
+        {"question": pool.question.text, **{name: getattr(decision, name) for name in columns}}
+        | {"agree": len(decision.group), "rollouts": len(pool)}
+        for pool, decision in zip(pools, decide_pools(pools, method=method), strict=True)
+    ]
+    kind: Any = type(frame)
+    found: Frame = kind(rows)
+    return found
 
 
 def pool_of_given(question: str, given: Sequence[Given], fields: Mapping[str, str] | None, reader: str) -> Pool:
@@ -62,11 +97,11 @@ def pool_of_given(question: str, given: Sequence[Given], fields: Mapping[str, st
             records.append({**one, "sample_id": index})
         else:
             raise UsageError(f"item {index}: expected a text, a rollout or a record, got {type(one).__name__}")
-    asked = Question("request", question)
+    about = Question("request", question)
     if records:
         read = partial(pool_of_rollouts, question, question_id="request", reader=reader, fields=fields)
         pool, problems = read(records)
-        asked = replace(pool.question, text=question)
+        about = replace(pool.question, text=question)
         numbered = {rollout.sample_id: rollout for rollout in pool.rollouts}
         if not numbered.keys() <= {record["sample_id"] for record in records}:  # the format has numbers of its own
             alone = {record["sample_id"]: read([record])[0].rollouts[0] for record in records}
@@ -75,9 +110,10 @@ def pool_of_given(question: str, given: Sequence[Given], fields: Mapping[str, st
         lost = "; ".join(map(str, problems)) or "could not be read"
         for index in range(len(given)):
             known.setdefault(index, Rollout(index, None, problem=lost))
-    return Pool.of(asked, known.values())
+    return Pool.of(about, known.values())
 
 
 @lru_cache(maxsize=4)
 def _named(name: str) -> Method:
+    """Kept, since loading takes longer than deciding."""
     return load_method(name)

@@ -44,7 +44,7 @@ class MethodOptions:
     encoder: str | None = None
     """For vectors; None: the one that a network was trained with."""
     equality: str = EQUALITIES[0]
-    """When a vote takes two answers for one."""
+    """When a vote counts two answers as the same."""
     form: str | None = None
     """Which wording of the chosen answer is returned: one of ``FORMS``; None: the method's own."""
     seed: int = 0

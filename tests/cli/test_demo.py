@@ -2,6 +2,7 @@
 
 import json
 import re
+import sys
 from pathlib import Path
 
 import pytest
@@ -46,3 +47,21 @@ def test_the_gain_has_an_interval_and_the_surest_answers_are_more_often_right(sh
     precisions = [float(found) for found in re.findall(r"^ \d+% +([\d.]+) *$", shown, re.MULTILINE)]
     assert precisions[-1] > precisions[0]
     assert not {*shown} & {"\x1b", "\r"}
+
+
+def test_the_papers_network_decides_generated_questions_that_it_never_saw(shown: str) -> None:
+    line = r"on 200 generated questions .*: ([\d.]+)% right, the vote ([\d.]+)%, ([+-][\d.]+) points \["
+    found = re.search(line, shown)
+    assert found is not None
+    network, vote, gain = map(float, found.groups())
+    assert gain == pytest.approx(network - vote, abs=0.2)
+
+
+def test_without_torch_the_network_is_left_out(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "torch", None)
+    for name in [name for name in sys.modules if name.startswith("tracerank.trace")]:
+        monkeypatch.delitem(sys.modules, name)
+    result = run("demo", "-o", tmp_path / "out")
+    assert result.exit_code == 0, result.output
+    assert "The paper's network is left out: " in result.stdout
+    assert "install it: " in result.stdout

@@ -39,8 +39,8 @@ def test_machines_get_the_same_as_json(tmp_path: Path) -> None:
     assert found["answers"] == 2
 
 
-def warnings_of(path: Path) -> str:
-    return " ".join(json.loads(inspected(path, "--json"))["warnings"])
+def warnings_of(path: Path, *options: str) -> str:
+    return " ".join(json.loads(inspected(path, *options, "--json"))["warnings"])
 
 
 def test_what_spoils_a_selection_is_a_warning(tmp_path: Path) -> None:
@@ -81,10 +81,17 @@ def test_drops_are_those_of_the_method_that_will_choose(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("answers", "is_warned"), [(["It is Paris.", "Rome", "Paris, of course"], True), (["Paris"], False)]
+    ("answers", "labels", "is_warned"),
+    [
+        (["It is Paris.", "Rome", "Paris, of course"], "em", True),
+        (["It is Paris.", "Rome", "Paris, of course"], "auto", False),
+        (["Paris"], "em", False),
+    ],
 )
-def test_where_exact_match_misleads_a_line_says_so(tmp_path: Path, answers: list[str], is_warned: bool) -> None:
+def test_where_exact_match_misleads_a_line_says_so(
+    tmp_path: Path, answers: list[str], labels: str, is_warned: bool
+) -> None:
     rows = [{"question": "What is the capital of France?", "answer": answer, "expected": "Paris"} for answer in answers]
     path = written(tmp_path, *rows)
     warning = "exact match misleads here: by it 0.0% of 3 answers are right, by meaning 66.7%"
-    assert (warning in warnings_of(path)) is is_warned
+    assert (warning in warnings_of(path, "--labels", labels)) is is_warned

@@ -243,18 +243,6 @@ def test_the_same_command_resumes_where_it_was_interrupted(
     assert sorted(os.listdir(tmp_path)) == sorted([name, whole.name])
 
 
-@pytest.mark.parametrize("other", [("-k", "2"), ("--reader", "canonical"), ("--equality", "default"), ("--gaps",)])
-def test_what_a_run_with_other_arguments_left_is_not_continued(
-    run: Run, world: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, other: tuple[str, ...]
-) -> None:
-    output = tmp_path / "out.jsonl"
-    interrupt(run, world, output, monkeypatch)
-    command = ("select", world, *MAJORITY, "-o", output, *other)
-    assert "other arguments or inputs" in error_of(run(*command))
-    assert run(*command, "--force").exit_code == 0
-    assert output.read_text() == run("select", world, *MAJORITY, *other).stdout
-
-
 def test_a_changed_input_is_not_continued_but_a_touched_one_is(
     run: Run, world: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -364,16 +352,20 @@ def test_hostile_text_reads_back_as_it_was_but_steers_no_terminal(run: Run, tmp_
     assert "[red]\\x1b[2J.jsonl:2: not JSON" in result.stderr
 
 
-def test_a_terminal_shows_a_table(world: Path) -> None:
+@pytest.mark.parametrize("method", ["evidence", "single"])
+def test_a_terminal_shows_a_table_and_why_it_has_no_confidence(world: Path, method: str) -> None:
     main_end, terminal_end = pty.openpty()
-    command = [sys.executable, "-m", "tracerank", "select", str(world)]
-    with subprocess.Popen(command, stdout=terminal_end, stderr=subprocess.DEVNULL) as process:
+    command = [sys.executable, "-m", "tracerank", "select", str(world), "--method", method]
+    with subprocess.Popen(command, stdout=terminal_end, stderr=subprocess.PIPE) as process:
         os.close(terminal_end)
         shown = b""
         with contextlib.suppress(OSError):  # the end of a terminal whose program has ended
             while part := os.read(main_end, 65536):
                 shown += part
+        assert process.stderr is not None
+        notes = process.stderr.read().decode()
     os.close(main_end)
+    assert ("no confidence: it takes ten questions" in notes) is (method == "single")
     lines = shown.decode().splitlines()
     assert process.returncode == 0
     assert lines[0].split() == ["question", "answer", "agreement", "confidence"]

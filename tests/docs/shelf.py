@@ -115,6 +115,7 @@ GIVEN: dict[str, tuple[str, ...]] = {
     "docs/guides/reports.md": ("kessel_reports.jsonl",),
     "docs/guides/serve.md": ("labelled.jsonl",),
     "docs/guides/extend.md": ("parquet", "docs.jsonl", "questions.jsonl"),
+    "docs/reference/python.md": ("labelled.jsonl",),
     "docs/paper.md": ("base.jsonl", "sft.jsonl", "checkpoints/webqa"),
 }
 """Files that the reader of a page has."""

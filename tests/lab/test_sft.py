@@ -15,7 +15,7 @@ from tracerank.pools.pool import Pool
 from tracerank.pools.types import Evidence, Question, Rollout, Search
 from tracerank.readers.base import Reader
 from tracerank.readers.detect import READERS as TABLE
-from tracerank.readers.formats.search_r1 import SearchR1Reader
+from tracerank.readers.formats.marked import SearchR1Reader
 from tracerank.votes.voting import MajorityVote
 
 QUESTION = Question("q", "Who designed the Silver Bridge of Orrin?", ("Maren Holt",))

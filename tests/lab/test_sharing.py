@@ -35,20 +35,6 @@ def webqa_pool(*rollouts: list[str], name: str = "q") -> Pool:
     )
 
 
-def page(document: str, text: str) -> Evidence:
-    return Evidence(text, tool="open", document=Document(f"url:{document}"))
-
-
-def browsing_pool(*rollouts: list[Evidence], name: str = "q") -> Pool:
-    return Pool.of(
-        Question(name, f"question {name}"),
-        [
-            Rollout(number, "answer", (Search("look", tuple(seen)),), setting=BROWSING)
-            for number, seen in enumerate(rollouts)
-        ],
-    )
-
-
 def test_overlap_averages_over_pairs_then_over_questions_with_two_rollouts() -> None:
     # Sets {a,b}, {a,c}, {a,b,d}: 1/3, 2/3, 1/4; the second question is alike; the third has one rollout only.
     statistics = graph_statistics(
@@ -119,7 +105,7 @@ def random_pool(name: int, rollouts: list[list[list[Evidence]]]) -> Pool:
 def test_edge_counts_equal_the_listed_edges(pools: list[list[list[list[Evidence]]]], recipe: GraphRecipe) -> None:
     made = [random_pool(number, rollouts) for number, rollouts in enumerate(pools)]
     edges = listed_edges(batch_of(made, recipe), recipe)
-    listed = {str(relation): len(found) / len(made) for relation, found in edges.items()}
+    listed = {"|".join(relation): len(found) / len(made) for relation, found in edges.items()}
     assert graph_statistics(made, recipe).edges_mean == pytest.approx(listed)
 
 

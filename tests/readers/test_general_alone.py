@@ -1,7 +1,4 @@
-"""The general reader alone, over records of known formats and logs of SDKs: what it gets wrong, it is not sure of.
-
-``python -m tests.readers.sdk_logs.general_alone`` prints how many it reads as they were meant.
-"""
+"""The general reader alone, over records of known formats and logs of SDKs: what it gets wrong, it is not sure of."""
 
 import pytest
 

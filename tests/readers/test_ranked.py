@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from tests.golden import needs_golden, unit_facts
 from tracerank.answers.exact import normalize_text
 from tracerank.errors import MalformedRollout
-from tracerank.readers.ranked import _normalized, split_ranked
+from tracerank.readers.ranked import split_ranked
 
 markers = st.sampled_from(
     ["Doc 1 (Title: A)", 'Doc 2(Title: "B (c)")', "Doc 3", "Doc", "\n", "\r", " ", "(Title:", '""', ")"]
@@ -115,8 +115,3 @@ def test_the_lenient_splitter_never_raises_and_yields_normalised_text(returned: 
         assert evidence.text == normalize_text(evidence.text) != ""
         assert evidence.rank is not None
         assert evidence.rank >= 1
-
-
-@given(st.one_of(st.text(), st.text(alphabet="a é\u0301\u00a0\u2028\t\x1c\u200b ")))
-def test_the_quick_normalisation_equals_the_plain_one(text: str) -> None:
-    assert _normalized(text) == normalize_text(text)

@@ -14,11 +14,10 @@ from tracerank.readers import Problem, read_pools
 from tracerank.readers.base import Reader, RecordAt
 from tracerank.readers.detect import READERS as KNOWN
 from tracerank.readers.formats.evaluation_runs import HotpotAgentReader
-from tracerank.readers.formats.mirothinker import MiroThinkerReader
-from tracerank.readers.formats.r1_searcher import R1SearcherReader
+from tracerank.readers.formats.marked import R1SearcherReader
 from tracerank.readers.formats.react import ReactReader
 from tracerank.readers.formats.smolagents_memory import SmolagentsReader
-from tracerank.readers.formats.tongyi import TongyiReader
+from tracerank.readers.formats.tagged_messages import MiroThinkerReader, TongyiReader
 from tracerank.readers.sources.json_lines import iter_records
 
 # A worktree elsewhere names the folder in the environment.
@@ -53,7 +52,12 @@ FOLDERS: dict[str, tuple[Reader, Facts]] = {
     "webdancer": (TongyiReader(), Facts(173, 200, 200, 200, 0, 0)),
 }
 
-TOLD = {"fireact": ["calls to reflect(input) are not taken for research, here and elsewhere"]}
+TOLD = {
+    "fireact": [
+        "--tools reflect=search:input if these calls are research: reflect(input) are not taken for it, here and "
+        "elsewhere"
+    ]
+}
 """What reading says of a folder although nothing of it is lost."""
 LAST = ("general", "plain")
 """Asked only where nobody else takes a file."""

@@ -118,6 +118,11 @@ TEXTS = {
     "elements inside a response": "<?xml version='1.0'?>\n<response>\n <query>q</query>\n <results>\n"
     + both("\n", "<entry id='{n}'>\n <headline>{t}</headline>\n <link>{u}</link>\n <abstract>{x}</abstract>\n</entry>")
     + "\n </results>\n</response>",
+    "elements with words under a name of one's own": both(
+        "", "<hit><where>{u}</where><head>{t}</head><words>{x}</words></hit>"
+    ).replace("head>", "heading>"),
+    "titles and addresses between rules": both("\n---\n", "{t}\n{u}\n{x}"),
+    "bold titles, a bare address last": both("\n\n", "**{t}**\n{x}\n{u}"),
     "a feed": "<feed>"
     + both("\n", '<entry><title>{t}</title><link href="{u}"/><summary>{x}</summary></entry>')
     + "</feed>",
@@ -236,6 +241,7 @@ VALUES: dict[str, Any] = {
         "index": [0, 1],
         "data": [list(one) for one in RESULTS],
     },
+    "a report of a tool of Google's ADK": {"status": "success", "report": both("\n\n", "{n}. {t}\n{u}\n{x}")},
     "by number": {str(n): one for n, one in enumerate(objects("title", "url", "text"))},
     "by address": {u: {"title": t, "content": x} for t, u, x in RESULTS},
 }
@@ -283,6 +289,11 @@ WITHOUT_ADDRESSES: dict[str, tuple[object, list[tuple[str | None, str]]]] = {
     "texts by title": ({"Vienna": ONE, "Inn river": TWO}, _NAMED),
     "texts by id inside": ({"results": {"d12": ONE, "d15": TWO}}, _PLAIN),
     "texts beside ids": ({"ids": ["d1", "d2"], "scores": [0.3, 0.2], "texts": [ONE, TWO]}, _PLAIN),
+    "a data frame whose middle columns pandas leaves out": (
+        f"       title  ...                        text\n0     Vienna  ...  {ONE}\n1  Inn river  ...  {TWO}"
+        "\n\n[2 rows x 3 columns]",
+        _NAMED,
+    ),
     "texts by tab": (f"d_12\t{ONE}\nd_15\t{TWO}", [("d_12", ONE), ("d_15", TWO)]),
     "a part a text": ([{"type": "text", "text": ONE}, {"type": "text", "text": TWO}], _PLAIN),
 }
@@ -294,7 +305,9 @@ def test_results_without_addresses_are_told_apart(name: str) -> None:
     assert [(title, text) for title, _, text in found(output)] == expected
 
 
-@pytest.mark.parametrize("sources", ["[^1]: {}, {}\n[^2]: {}, {}", "Sources:\n[1] {} - {}\n[2] {} - {}"])
+@pytest.mark.parametrize(
+    "sources", ["[^1]: {}, {}\n[^2]: {}, {}", "[^1]: {}. {}\n[^2]: {}. {}", "Sources:\n[1] {} - {}\n[2] {} - {}"]
+)
 def test_footnotes_without_words_get_those_that_cite_them(sources: str) -> None:
     marks = ("[^1]", "[^2]") if "^" in sources else ("[1]", "[2]")
     listed = sources.format(*RESULTS[0][:2], *RESULTS[1][:2])

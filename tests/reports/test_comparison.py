@@ -74,13 +74,14 @@ def test_a_more_exact_value_a_bound_and_a_part_of_a_list_are_no_conflict(one: st
         ("The museum was founded by Ida Lo.", "In 1950 the museum was founded by Al Rehn.", "Ida Lo", "Al Rehn"),
         ("It was designed in 1938 by the engineer Ida Lo.", "It was designed by Al Rehn.", "Ida Lo", "Al Rehn"),
         ("Designed by Ida Lo, the Kessel bridge is old.", "It was designed by Al Rehn.", "Ida Lo", "Al Rehn"),
+        ("Orn Cells is old. The firm is based in Aa.", "Orn Cells is headquartered in Bo.", "Aa", "Bo"),
         ("Lo was born in Aa, Ornland.", "Lo was born on 3 May 1901 in Bo, Ornland.", "Aa", "Bo"),
         ("The bridge was not damaged then.", "The bridge was damaged then.", "was not damaged", "damaged"),
         ("The old ferry stopped that year.", "The old ferry never stopped that year.", "stopped", "never stopped"),
     ],
 )  # fmt: skip
 def test_another_name_in_a_relation_and_a_denial_are_conflicts(one: str, two: str, here: str, there: str) -> None:
-    assert claim_with("", one, two).contested == f"{here} here, {there} in #1"
+    assert claim_with(here, one, two).contested == f"{here} here, {there} in #1"
 
 
 @pytest.mark.parametrize(

@@ -11,11 +11,11 @@ import tracerank as tr
 from tests.builders import pool_of, rollout
 from tests.reports.texts import EIGHT, NARRATING, PROMPT, SECOND
 from tracerank.cli.app import app
-from tracerank.cli.select import Digests
 from tracerank.errors import UsageError
 from tracerank.methods import MethodOptions, load_method, load_selector
 from tracerank.reports.deciding import ByLength, has_long_answers, is_long
 from tracerank.runs.atomic import whole_file
+from tracerank.selecting import Digests
 from tracerank.stopping.session import LONG_ANSWERS
 from tracerank.votes.base import decide_stream
 from tracerank.votes.explanation import explain_stream
@@ -34,6 +34,8 @@ SHORT = pool_of(rollout("Paris"), rollout("Rome"), rollout("Paris."), question="
         (f"{'word ' * 25}\n\n{'word ' * 20}\n\nThe end.", False),
         ("这座桥于一九四九年建成，横跨奥恩河。" * 10, True),
         ("巴黎", False),
+        (json.dumps({f"field {number}": "two words" for number in range(40)}), False),
+        (json.dumps({"report": "word " * 70}), True),
     ],
 )
 def test_an_answer_is_long_by_its_words_or_its_paragraphs(answer: str, *, long: bool) -> None:

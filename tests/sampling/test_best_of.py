@@ -78,7 +78,7 @@ class Counted(MajorityVote):
 def test_an_escalating_method_calls_its_second_method_once_at_the_end(below: float, sizes: list[int]) -> None:
     second = Counted()
     both = tr.Escalating(load_selector(), second, below=below)
-    result = awaited(tr.best_of(answering, QUESTION, k=8, rule=FixedK(8), selector=both))
+    result = awaited(tr.best_of(answering, QUESTION, k=8, rule=FixedK(8), method=both))
     assert second.pools == sizes
     assert (result.decision.escalated is not None) == bool(sizes)
 

@@ -24,13 +24,6 @@ def write_rows(path: Path, rows: Sequence[dict[str, Any]], group: int = 16) -> P
     return path
 
 
-def sharded(folder: Path, pools: Sequence[Pool], files: int = 3) -> Path:
-    """Files in which questions are whole."""
-    for number in range(files):
-        write_rows(folder / f"{number}.parquet", rows_of(pools[number::files]))
-    return folder
-
-
 def scattered(folder: Path, pools: Sequence[Pool], files: int = 3) -> Path:
     """Files over which every question's rollouts are spread."""
     rows = rows_of(pools)

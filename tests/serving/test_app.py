@@ -22,6 +22,7 @@ pytest.importorskip("prometheus_client")
 
 from tracerank.serving.app import create_app
 from tracerank.serving.settings import MAX_ROLLOUTS, ServiceSettings
+from tracerank.serving.wire import verdict_on
 
 POOLS = list(iter_world(PRESETS["paper"]["webqa"], 20, 3, 6))
 ROLLOUTS = BODY["rollouts"]
@@ -57,6 +58,28 @@ def test_texts_are_answers(url: str) -> None:
     assert (reply["answer"], reply["problems"]) == (texts[1], [])
 
 
+def decided(scores: dict[int, float], group: tuple[int, ...], confidence: float | None, rank: float | None) -> Decision:
+    return Decision("q", "Paris", 0, scores, group=group, confidence=confidence, rank_score=rank)
+
+
+@pytest.mark.parametrize(
+    ("decision", "verdict"),
+    [
+        (decided({0: 2.0, 1: 1.0}, (0,), 0.9, None), "approve"),
+        (decided({0: 2.0, 1: 1.0}, (0,), None, 0.7), "approve"),
+        (decided({0: 2.0, 1: 1.0}, (0,), 0.6, 0.9), "redo"),
+        (decided({0: 2.0, 1: 1.0}, (0,), None, 0.2), "redo"),
+        (decided({}, (), None, None), "redo"),
+        (decided({0: 2.0, 1: 1.0}, (0,), 0.4, 0.9), "reject"),
+        (decided({0: 2.0, 1: 2.0}, (0,), 0.9, None), "tie"),
+        (decided({0: 2.0, 1: 2.0}, (0, 1), 0.9, None), "approve"),
+        (Decision("q", None, None), "abstain"),
+    ],
+)
+def test_a_decision_has_a_verdict_for_routers(decision: Decision, verdict: str) -> None:
+    assert verdict_on(decision) == verdict
+
+
 def test_chat_messages_are_understood_and_k_limits_them(url: str) -> None:
     chats = [
         {"messages": [{"role": "user", "content": "Capital?"}, {"role": "assistant", "content": answer}]}
@@ -90,6 +113,13 @@ def test_a_wrong_request_gets_one_line_about_what_is_wrong(url: str, body: Any, 
     assert reason in reply.text
     assert len(reply.content) < 600
     assert "\n" not in reply.text
+
+
+def test_a_body_of_another_content_type_and_an_unknown_address_are_refused_with_a_way_out(url: str) -> None:
+    reply = httpx.post(f"{url}/v1/select", content=json.dumps(BODY), headers={"content-type": "text/plain"})
+    assert (reply.status_code, "content-type: application/json" in reply.json()["detail"]) == (422, True)
+    missing = httpx.post(f"{url}/v1/chat/completions", json={}).json()["error"]
+    assert (missing["code"], "--upstream" in missing["message"]) == ("unknown_url", True)
 
 
 def test_lone_surrogates_of_a_page_do_no_harm(url: str) -> None:

@@ -2,6 +2,7 @@
 
 import json
 import os
+import subprocess
 import sys
 from typing import Any
 
@@ -103,6 +104,30 @@ def test_a_rollout_that_gave_no_answer_is_no_mistake() -> None:
     )
     assert not found.is_error
     assert content(found)["dropped"].keys() == {"3", "4"}
+
+
+def test_a_lone_surrogate_of_a_page_is_answered() -> None:
+    rollouts = [{"answer": "Paris \ud800", "searches": []}, "Rome", "Paris \ud800"]
+    about = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}
+    asked = {"name": "select_rollout", "arguments": {"question": "Capital \udfff of France?", "rollouts": rollouts}}
+    messages: list[dict[str, Any]] = [
+        {"id": 1, "method": "initialize", "params": about},
+        {"method": "notifications/initialized"},
+        {"id": 2, "method": "tools/call", "params": asked},
+    ]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
+    with subprocess.Popen(
+        [sys.executable, "-c", SERVER], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment
+    ) as server:
+        assert server.stdin is not None
+        assert server.stdout is not None
+        for message in messages:
+            server.stdin.write(json.dumps({"jsonrpc": "2.0", **message}) + "\n")
+            server.stdin.flush()
+            reply = json.loads(server.stdout.readline()) if "id" in message else None
+        server.stdin.close()
+    assert reply is not None
+    assert reply["result"]["structuredContent"]["answer"] == "Paris ?"
 
 
 class Failing:

@@ -448,6 +448,13 @@ def test_arguments_of_a_function_that_the_request_forces_are_the_answer(chat: Be
     assert other.tracerank["rank_score"] is None  # a choice of tools is a step
 
 
+@pytest.mark.parametrize("function", [None, 3, "city", ["city"]])
+def test_a_choice_of_tools_that_is_malformed_is_left_to_the_server(chat: Behind, function: Any) -> None:
+    chat.upstream.rule = lambda request: said("Paris")
+    reply = chat.ask(tool_choice={"type": "function", "function": function})
+    assert reply.choices[0].message.content == "Paris"
+
+
 def test_replies_by_a_schema_are_compared_by_their_fields(chat: Behind) -> None:
     texts = ['{"city": "Lyon", "year": 1}', '{"city": "Paris", "year": 1}', '{"year": 1, "city": "paris"}', "{}"]
     chat.upstream.rule = in_turn(*map(said, texts))

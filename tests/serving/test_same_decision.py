@@ -24,6 +24,7 @@ EXPECTED = {
     "question": "Capital of France?",
     "answer": "Paris",
     "sample_id": 1,
+    "verdict": "redo",
     "scores": {"1": 0.75},
     "dropped": {"0": "no answer of its own"},
     "group": [1],

@@ -8,6 +8,7 @@ from tests.evidence.test_choosing import QUESTION, TEXTS, pools
 from tracerank.errors import UsageError
 from tracerank.methods import load_selector
 from tracerank.pools.pool import Pool
+from tracerank.pools.types import Rollout
 from tracerank.stopping.rules import FixedK, State, WindowRule
 from tracerank.stopping.session import Session
 from tracerank.votes.voting import MajorityVote
@@ -62,7 +63,16 @@ def test_the_state_tells_votes_runs_and_changes() -> None:
     assert Session(QUESTION).state == State(0)
 
 
-def test_a_folder_is_a_selector_and_a_budget_is_positive() -> None:
-    assert Session(QUESTION, "evidence").add("Venice").answer == "Venice"
+def test_numbers_of_rollouts_are_kept_unless_two_have_the_same() -> None:
+    session = Session(QUESTION)
+    given = (Rollout(7, "Mantua"), {"answer": "Venice", "sample_id": 3}, Rollout(7, "Rome"), "Venice")
+    assert [session.add(one).sample_id for one in given] == [7, 3, 0, 1]
+    assert [one.answer for one in session.pool.rollouts] == ["Rome", "Venice", "Venice", "Mantua"]
+    assert (session.decision().group, session.chosen in (1, 3), session.state.agrees) == ((1, 3), True, True)
+
+
+def test_a_method_is_named_or_given_and_a_budget_is_positive() -> None:
+    for name in ("evidence", "majority"):
+        assert Session(QUESTION, name).add("Venice").answer == "Venice"
     with pytest.raises(UsageError, match="budget"):
         Session(QUESTION, budget=0)

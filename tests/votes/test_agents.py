@@ -68,14 +68,15 @@ def test_agents_that_do_not_clearly_differ_weigh_about_the_same() -> None:
     ("pools", "why"),
     [
         ([], "no rollout names its agent"),
-        (mixed_pools(60, {"able": 0.9, "poor": 0.3}), "2 agents answer beside others; at least 3"),
+        (mixed_pools(60, {"able": 0.9, "poor": 0.3}), "2 agents answer beside others 20 times or more; at least 3"),
+        (mixed_pools(4, {"able": 0.9, "poor": 0.3}), "0 agents answer beside others 20 times or more; at least 3"),
         (mixed_pools(49, MIXED), "in 49 pools several agents answer; at least 50"),
         (mixed_pools(100, dict.fromkeys("abcd", 0.7)), "too alike"),
         # One good agent among many that err together agrees least with the others.
         (mixed_pools(100, {"able": 0.8} | dict.fromkeys("abcdefg", 0.5), together=tuple("abcdefg")), "too alike"),
         (mixed_pools(100, dict.fromkeys("abcd", 0.02)), "too seldom"),
     ],
-    ids=["none", "two", "few pools", "equal", "err together", "all wrong"],
+    ids=["none", "two", "too few answers", "few pools", "equal", "err together", "all wrong"],
 )
 def test_agreement_is_no_basis_where_it_cannot_tell(pools: list[Pool], why: str) -> None:
     assert why in str(tally_of(pools).objection())

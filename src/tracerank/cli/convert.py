@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -12,14 +12,10 @@ from tracerank.cli import options as opt
 from tracerank.cli.inputs import Inputs, check_lines, check_output
 from tracerank.cli.terminal import note
 from tracerank.errors import UsageError
-from tracerank.pools.arrow_rows import PARQUET, RowWriter
-from tracerank.pools.atif_export import rollout_to_trajectory
-from tracerank.pools.canonical import rollout_to_record
-from tracerank.pools.pool import Pool
-from tracerank.readers.base import Problem
-from tracerank.readers.grouping import ScatteredPool
-from tracerank.readers.sources.joining import ScatteredRollout
-from tracerank.runs.atomic import line_of, packed, whole_file
+
+if TYPE_CHECKING:  # what takes longer to import than --help may take
+    from tracerank.pools.pool import Pool
+    from tracerank.readers.base import Problem
 
 CANONICAL, ATIF = "canonical", "atif"
 
@@ -32,9 +28,16 @@ CANONICAL, ATIF = "canonical", "atif"
 def convert(output: Path, to: str, inputs: Inputs, force: bool) -> None:
     """Convert rollouts of any known format to the canonical one or to ATIF.
 
-    Rollouts are grouped by question; those that could never be chosen keep their place. Files are streamed, unless the
+    Rollouts are grouped by question; those that can never be chosen are kept. Files are streamed, unless the
     rollouts of a question are far apart: then everything is read again and held in memory.
     """
+    from tracerank.pools.arrow_rows import PARQUET, RowWriter
+    from tracerank.pools.atif_export import rollout_to_trajectory
+    from tracerank.pools.canonical import rollout_to_record
+    from tracerank.readers.grouping import ScatteredPool
+    from tracerank.readers.sources.joining import ScatteredRollout
+    from tracerank.runs.atomic import line_of, packed, whole_file
+
     check_output(output, inputs.files, force)
     is_table = to == CANONICAL and output.suffix.lower() == PARQUET
     if not is_table:
@@ -42,9 +45,9 @@ def convert(output: Path, to: str, inputs: Inputs, force: bool) -> None:
     if output.exists() and not output.is_file():
         raise UsageError(f"{output}: not a regular file")
     record_of = rollout_to_trajectory if to == ATIF else rollout_to_record
-    written, met = Counter[str](), set[Problem]()
+    written, met = Counter[str](), set["Problem"]()
 
-    def write(pools: Iterable[Pool]) -> None:
+    def write(pools: "Iterable[Pool]") -> None:
         written.clear()
         with whole_file(output) as file, ExitStack() as stack:
             if is_table:
@@ -56,7 +59,7 @@ def convert(output: Path, to: str, inputs: Inputs, force: bool) -> None:
                 written.update(questions=1, rollouts=len(pool.rollouts))
                 add([record_of(pool.question, one) for one in pool.rollouts])
 
-    def report(problem: Problem) -> None:
+    def report(problem: "Problem") -> None:
         if problem not in met:  # files may be read twice
             met.add(problem)
             problems(problem)

@@ -1,4 +1,4 @@
-"""``tracerank demo``: the vote and the shipped selector on rollouts of a real language model."""
+"""``tracerank demo``: the vote and what ships, on rollouts of a real language model and on generated pools."""
 
 from collections.abc import Sequence
 from importlib import resources
@@ -9,15 +9,17 @@ import numpy as np
 
 from tracerank.cli import options as opt
 from tracerank.cli.terminal import print_table, working
+from tracerank.errors import TraceRankError
 from tracerank.evaluation.bootstrap import intervals
 from tracerank.evaluation.calibration import answering
 from tracerank.evaluation.evaluate import evaluate
 from tracerank.evaluation.labels import MEANING, Labelling
 from tracerank.evaluation.records import Record
 from tracerank.evaluation.scores import fold
-from tracerank.methods import load_method
+from tracerank.methods import TRACE, fitted_by, load_method
 from tracerank.pools.canonical import write_pools
-from tracerank.pools.pool import Pool
+from tracerank.pools.pool import PAPER_K, Pool
+from tracerank.pools.types import WEBQA
 from tracerank.readers import read_pools
 from tracerank.runs.atomic import write_lines
 from tracerank.stopping.replay import replay
@@ -28,6 +30,10 @@ BUDGETS = (2, 4)
 NAMES = {"single": "one rollout", "majority": "majority vote", "evidence": "tracerank", "oracle": "best possible"}
 SHARES = (1.0, 0.75, 0.5, 0.25)
 """Of the questions that are answered, the most certain first."""
+MAX_SHOWN = 48
+"""Characters of a question or an answer."""
+GENERATED, TEST_SEED = 200, 2
+"""Questions of the world that the paper's network learned from, with the seed of its tests."""
 
 
 @click.command(epilog=opt.example("tracerank demo"))
@@ -37,7 +43,8 @@ def demo(output: Path, quiet: bool) -> None:
     """Decide real questions by the majority vote and by the shipped selector.
 
     The rollouts ship with tracerank: a search agent with a language model of 1.5 billion parameters answered each
-    question four times. Questions on which the vote and the selector differ are shown, whichever is right.
+    question four times. Questions on which the vote and the selector differ are shown, whichever is right. Then the
+    paper's network decides generated questions that it never saw, if torch is installed.
     """
     vote, shipped = load_method("majority"), load_method("evidence")
     output.mkdir(parents=True, exist_ok=True)
@@ -55,7 +62,12 @@ def demo(output: Path, quiet: bool) -> None:
     _print_differing(pools, by_vote, by_selector)
     _print_accuracy(records, by_vote, by_selector)
     _print_confidence([decision for _, decision in decisions], by_selector)
-    click.echo(f"Stopping early, {stopping.sentence}.\n")
+    best, full = stopping.best, stopping.full
+    click.echo(
+        f"Stopping when another rollout would change too little: {best.rollouts:.1f} rollouts a question instead of "
+        f"{stopping.k}, {100 * best.accuracy:.1f}% right instead of {100 * full.accuracy:.1f}%, in random orders.\n"
+    )
+    _print_network(quiet)
     write_lines(output / "decisions.jsonl", (decision_to_record(pool.question, one) for pool, one in decisions))
     write_pools(output / "pools.jsonl", pools)
     write_page(output / "report.html", pools, shipped, vote=vote, title="demo", called="evidence")
@@ -67,14 +79,18 @@ def _print_differing(pools: Sequence[Pool], by_vote: Sequence[Record], by_select
     """The questions that one of the two answers correctly and the other does not."""
     rows = [
         (
-            pool.question.text,
-            *(f"{'✓' if one.correct else '✗'} {one.answer or 'no answer'}" for one in (voted, selected)),
+            _short(pool.question.text),
+            *(f"{'✓' if one.correct else '✗'} {_short(one.answer or 'no answer')}" for one in (voted, selected)),
         )
         for pool, voted, selected in zip(pools, by_vote, by_selector, strict=True)
         if voted.correct != selected.correct
     ]
     title = f"Answers that differ ({len(rows)} questions)"
     print_table(("question", NAMES["majority"], NAMES["evidence"]), rows, title, left=(0, 1, 2))
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= MAX_SHOWN else f"{text[: MAX_SHOWN - 1]}…"
 
 
 def _print_accuracy(records: Sequence[Record], by_vote: Sequence[Record], by_selector: Sequence[Record]) -> None:
@@ -84,10 +100,37 @@ def _print_accuracy(records: Sequence[Record], by_vote: Sequence[Record], by_sel
         if row.method in NAMES and row.accuracy is not None:
             cells.setdefault(row.method, [NAMES[row.method]]).append(f"{100 * row.accuracy:.1f}")
     print_table(("correct answers in %", *(f"{k} rollouts" for k in BUDGETS)), cells.values())
-    gains = np.array([[(new.correct or 0) - (old.correct or 0)] for new, old in zip(by_selector, by_vote, strict=True)])
+    gain = _gain(by_vote, by_selector)
+    click.echo(f"tracerank over the vote with {max(BUDGETS)} rollouts: {gain}, with a 95% interval.\n")
+
+
+def _gain(by_vote: Sequence[Record], by_other: Sequence[Record]) -> str:
+    """The paired difference in points, with its interval."""
+    gains = np.array([[(new.correct or 0) - (old.correct or 0)] for new, old in zip(by_other, by_vote, strict=True)])
     spread = intervals(gains)
-    points = f"{100 * gains.mean():+.1f} points [{100 * spread.low[0]:+.1f}, {100 * spread.high[0]:+.1f}]"
-    click.echo(f"tracerank over the vote with {max(BUDGETS)} rollouts: {points}, with a 95% interval.\n")
+    return f"{100 * gains.mean():+.1f} points [{100 * spread.low[0]:+.1f}, {100 * spread.high[0]:+.1f}]"
+
+
+def _print_network(quiet: bool) -> None:
+    """The paper's network beside the vote on generated questions; without torch, how to install it."""
+    from tracerank.lab.worlds.presets import PRESETS, iter_world
+
+    try:
+        network = load_method(TRACE)
+    except TraceRankError as error:
+        click.echo(f"The paper's network is left out: {error}\n")
+        return
+    learned = fitted_by([TRACE])
+    pools = [pool for pool in iter_world(PRESETS["scattered"][WEBQA], GENERATED, TEST_SEED) if pool not in learned]
+    with working("the paper's network", total=len(pools), quiet=quiet) as progress:
+        records = list(evaluate([load_method("majority"), network], progress.over(pools), [PAPER_K]))
+    by_vote, by_network = ([one for one in records if one.method == name] for name in ("majority", network.name))
+    voted, right = (100 * sum(one.correct or 0 for one in made) / len(pools) for made in (by_vote, by_network))
+    click.echo(
+        f"The paper's network on {len(pools)} generated questions that it never saw, {PAPER_K} rollouts each: "
+        f"{right:.1f}% right, the vote {voted:.1f}%, {_gain(by_vote, by_network)}.\n"
+        "It learned from generated pools only; for your agents use tracerank's own selector.\n"
+    )
 
 
 def _print_confidence(decisions: Sequence[Decision], by_selector: Sequence[Record]) -> None:

@@ -1,7 +1,7 @@
 """``tracerank evaluate``: the accuracy of every method for several K, and with ``--stopping`` of rules for stopping."""
 
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -9,11 +9,12 @@ import click
 
 from tracerank.cli import options as opt
 from tracerank.cli.inputs import SOME_FAILED, Inputs, check_outside
+from tracerank.cli.labels import labelling_named, note_judge
 from tracerank.cli.terminal import harmless, note, print_json, print_table, print_tables, working
 from tracerank.errors import UsageError
 
 if TYPE_CHECKING:  # what takes longer to import than --help may take
-    from tracerank.evaluation.scores import Row
+    from tracerank.evaluation.report_tables import Compared
     from tracerank.methods import MethodOptions
     from tracerank.pools.pool import Pool
 
@@ -63,7 +64,6 @@ def evaluate(
     first rollout (single) and the best possible choice (oracle) are always shown. Questions without a candidate count
     as wrong; questions that a selector was fitted on are left out. `tracerank report` makes tables and a page of -o.
     """
-    from tracerank.cli.labels import labelling_named
     from tracerank.methods import escalating, fitted_by, method_identity, methods_named
     from tracerank.pools.subsets import split_named
 
@@ -126,11 +126,13 @@ def evaluate(
     if as_json:
         print_json(summary.record(), indent=2)
     else:
-        print_accuracy(summary.rows, numbers)
+        print_accuracy(summary.compared, max(row.questions for row in summary.rows))
         if (agents := agents_table(summary.agents.figures())) is not None:
             print_tables([agents])
         for sentence in summary.sentences:
             click.echo(f" {harmless(sentence)}\n")
+        if summary.verdict is not None:
+            click.echo(f" {harmless(summary.verdict)}")
     if not inputs.quiet:
         for line in summary.notes:
             note(line)
@@ -165,16 +167,16 @@ def _sets(files: Sequence[Path], backbone: str | None) -> list[tuple[str | None,
     return [(name, [path for path, own in pairs if own == name]) for name in dict.fromkeys(names)]
 
 
-def print_accuracy(rows: "Sequence[Row]", ks: Sequence[int]) -> None:
-    """A row for each method, a column for each K."""
-    has_f1 = any(row.f1 is not None for row in rows)
+def print_accuracy(compared: "Mapping[int, Sequence[Compared]]", questions: int) -> None:
+    """A row for each method, a column for each K, with 95% intervals."""
     cells: dict[str, list[str]] = {}
-    for row in rows:
-        values = (row.accuracy, row.f1) if has_f1 else (row.accuracy,)
-        shown = " / ".join("–" if value is None else f"{100 * value:.1f}" for value in values)
-        cells.setdefault(row.method, [row.method]).append(shown)
-    title = f"accuracy %{' / F1 %' if has_f1 else ''} over {max(row.questions for row in rows):,} questions"
-    print_table(("method", *(f"K={k}" for k in ks)), cells.values(), title)
+    for found in compared.values():
+        for one in found:
+            values = (f"{100 * value:.1f}" for value in (one.accuracy, one.low, one.high) if value is not None)
+            shown = "{} [{}, {}]".format(*values) if one.accuracy is not None else "–"
+            cells.setdefault(one.method, [one.method]).append(shown)
+    title = f"accuracy % over {questions:,} questions, with 95% intervals"
+    print_table(("method", *(f"K={k}" for k in compared)), cells.values(), title)
 
 
 def _replay(
@@ -188,7 +190,6 @@ def _replay(
     as_json: bool,
 ) -> None:
     """Print what each rule for stopping would have cost and brought on the labelled pools that are left."""
-    from tracerank.cli.labels import labelling_named, note_judge
     from tracerank.evidence.confidence import set_level
     from tracerank.evidence.level import estimate_level
     from tracerank.methods import load_method

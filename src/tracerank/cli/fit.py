@@ -6,6 +6,7 @@ import click
 
 from tracerank.cli import options as opt
 from tracerank.cli.inputs import Inputs
+from tracerank.cli.labels import labelling_named, note_judge, without_held_out
 from tracerank.cli.terminal import harmless, note, print_json, print_tables
 from tracerank.errors import UsageError
 
@@ -45,8 +46,6 @@ def fit(
     is surely better. Use the result with --method FOLDER. The folder remembers which questions it was fitted on, so
     that evaluate leaves them out.
     """
-    from tracerank.cli.labels import labelling_named, note_judge, without_held_out
-
     labelling = labelling_named(labels)
     if only is None and output is None:
         raise UsageError("-o FOLDER is needed: where the fitted selector goes")

@@ -7,6 +7,7 @@ import click
 
 from tracerank.cli import options as opt
 from tracerank.cli.inputs import Inputs
+from tracerank.cli.labels import labelling_named, note_judge
 from tracerank.cli.terminal import harmless, print_json, print_table, print_tables, working
 
 if TYPE_CHECKING:  # what takes longer to import than --help may take
@@ -30,7 +31,6 @@ def inspect(method: str, labels: str, inputs: Inputs, as_json: bool) -> None:
 
     Dropped are the rollouts that --method would never choose. Answers are judged as evaluate judges them.
     """
-    from tracerank.cli.labels import labelling_named, note_judge
     from tracerank.evaluation.agent_table import agents_note, agents_record, agents_table
     from tracerank.evidence.level import LevelTally
     from tracerank.readers.inspection import Inspection

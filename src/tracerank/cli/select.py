@@ -120,11 +120,12 @@ def select(
                 if digests is not None:
                     digests.add_kept(pool, decision)
         progress.describe("selecting")
-        table = Rows(HEADS, texts=(0, 1), last=4) if is_table else None
+        table, has_confidence = Rows(HEADS, texts=(0, 1), last=4) if is_table else None, False
         for pool, decision in selection.decided(loaded, pools, workers or 1):
             record = decision_line(pool, decision, loaded.name)
             if table is not None:
                 table.add(_row(pool, decision))
+                has_confidence |= decision.confidence is not None
             elif lines is None:
                 print_json(record)
             else:
@@ -139,6 +140,8 @@ def select(
     if not inputs.quiet:
         for line in (str(summary), *summary.tally.notes()):
             note(line)
+        if table is not None and not has_confidence:
+            note("no confidence: it takes ten questions or more, or a selector fitted on labels")
     if (failed := summary.tally.failures("where a first decision was made, it stands")) is not None:
         note(failed)
         sys.exit(SOME_FAILED)

@@ -29,7 +29,7 @@ MAX_NOTE = 600
 """Characters of one note; a log can hold a line of megabytes."""
 WIDE, MIN_TEXT = 120, 16
 """Columns of a terminal that shows every column of a table, and of a text at least."""
-DELAY_SECONDS = 2.0
+DELAY_SECONDS = 0.5
 """Work that ends sooner shows no progress."""
 REFRESH_SECONDS = 0.25
 LINE_SECONDS = 30.0

@@ -56,8 +56,8 @@ def train(
 
     Pools with only right or only wrong answers are left out. 5% of the questions are held out to choose the best epoch,
     and the vote, the shipped selector and the network are compared on them at the end. Training ends early when the
-    network stays below the vote. With --encoder hash-256, fewer than 5,000 pools start from the network that ships, which
-    is better than random weights. Use the result with --method FOLDER.
+    network stays below the vote. With --encoder hash-256, fewer than 5,000 pools start from the network that ships,
+    which is better than random weights. Use the result with --method FOLDER.
     """
     first = inputs.files[0]
     if str(first) in (WEBQA, BROWSING) and not first.exists():

@@ -81,8 +81,8 @@ class BesideMeaning:
             if (label := labels.get(answer)) is not None:
                 self.file.add(label > RIGHT, is_meant)
 
-    def warnings(self) -> list[str]:
-        """That exact match misleads, and that the file's labels differ from meaning."""
+    def warnings(self, is_by_exact_match: bool) -> list[str]:
+        """That the file's labels differ from meaning, and that exact match, where it makes the labels, misleads."""
         made = []
         exact, alone, total = self.exact.both_right, self.exact.other_right, self.exact.total
         if self.file.share is not None and 1 - self.file.share >= NOTABLE:
@@ -90,7 +90,7 @@ class BesideMeaning:
                 f"the file's labels and the references read by meaning differ: "
                 f"{self.file.sentence('file', 'meaning')}; --labels meaning judges by meaning"
             )
-        if alone > MISLEADING * total:
+        if is_by_exact_match and alone > MISLEADING * total:
             made.append(
                 f"exact match misleads here: by it {100 * exact / total:.1f}% of {total:,} answers are right, by "
                 f"meaning {100 * (exact + alone) / total:.1f}%; --labels meaning judges by meaning"

@@ -136,7 +136,7 @@ class Labelling:
 
     def warnings(self) -> list[str]:
         """Where exact match or the file's labels differ from meaning, if that was checked."""
-        return [] if self.beside is None else self.beside.warnings()
+        return [] if self.beside is None else self.beside.warnings(self.answers[EM] > 0)
 
     @property
     def sentence(self) -> str:

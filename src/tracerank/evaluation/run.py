@@ -10,10 +10,12 @@ from typing import Any
 from tracerank.errors import UsageError
 from tracerank.evaluation.agent_table import agents_record
 from tracerank.evaluation.escalation import EscalationResult, escalations
-from tracerank.evaluation.evaluate import evaluate
+from tracerank.evaluation.evaluate import REFERENCES, SINGLE, evaluate
 from tracerank.evaluation.labels import Labelling
 from tracerank.evaluation.records import Record, RecordFolder, read_records
+from tracerank.evaluation.report_tables import Compared, Figures
 from tracerank.evaluation.scores import Row, ScoreFold
+from tracerank.evaluation.tables import POINTS, shown
 from tracerank.evidence.confidence import set_level
 from tracerank.evidence.level import read_ahead
 from tracerank.pools.correctness import is_judged
@@ -41,6 +43,8 @@ class Summary:
     labelling: Labelling
     include_fitted: bool = False
     rows: list[Row] = field(default_factory=list)
+    compared: dict[int, list[Compared]] = field(default_factory=dict)
+    """K to every method beside the vote; without a vote, beside the first rollout."""
     escalations: list[EscalationResult] = field(default_factory=list)
     not_held_out: int = 0
     """Questions that the split keeps for fitting."""
@@ -68,6 +72,25 @@ class Summary:
         fitted = fitted_sentence(self.fitted, self.met, self.include_fitted)
         made = (self.labelling.sentence, *(one.sentence for one in self.escalations), fitted)
         return [sentence for sentence in made if sentence]
+
+    @property
+    def verdict(self) -> str | None:
+        """Whether the best method surely beats the vote at the largest K; None: there is nothing to compare."""
+        k, compared = max(self.compared.items())
+        rivals = [one for one in compared if one.difference is not None and one.method not in REFERENCES]
+        if not rivals:
+            return None
+        best = max(rivals, key=lambda one: one.accuracy or 0.0)
+        vote = next(one.method for one in compared if one.difference is None)
+        gain, low, high = (
+            shown(value, POINTS) for value in (best.difference, best.difference_low, best.difference_high)
+        )
+        words = "no clear difference between {} and {}"
+        if (best.difference_low or 0.0) > 0:
+            words = "{} is better than {}"
+        elif (best.difference_high or 0.0) < 0:
+            words = "{} is worse than {}"
+        return f"{words.format(best.method, vote)}: {gain} points at K={k}, 95% interval {low} to {high}"
 
     @property
     def notes(self) -> list[str]:
@@ -197,6 +220,7 @@ def run_evaluation(
                     target.write(record)
                 add(record)
         matrix = scores.matrix()
+        summary.compared = {k: Figures.of(matrix, k).compared or Figures(matrix, k, SINGLE).compared for k in matrix.ks}
         summary.rows, summary.escalations = matrix.rows(), escalations(matrix, matrix.ks)
         summary.refuse_nothing()
         if target is not None:

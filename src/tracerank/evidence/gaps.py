@@ -37,7 +37,7 @@ NO_TEXTS = "no rollout shows any text"
 
 
 def gaps(pool: Pool, decision: Decision) -> Missing:
-    """What the pool lacks, by the decision on it; empty where no rollout answers."""
+    """Which evidence would decide the pool, found without a model; empty if no rollout answers."""
     kept = [rollout for rollout in pool.rollouts if ANSWERED.reason_to_drop(rollout) is None]
     lines = TextLines()
     evidence = PoolEvidence(pool.question.text, kept, lines)

@@ -3,8 +3,8 @@
 Votes are counted; everything else is the best that *any* wording, rollout or text of the meaning shows. So a further
 vote that brings no new text moves the votes alone, and a further text that holds the answer can only help: with a
 monotone model neither ever lowers the meaning's probability. Against ``PROTECTED`` times its votes a meaning has only
-the texts that rollouts with other answers saw, too: one page that nobody else saw does not decide. Words weigh the same
-in every pool, since weights by rarity would move with each text.
+the texts that rollouts with other answers saw, too: one page that no other rollout saw does not decide. Words weigh
+the same in every pool, since weights by rarity would move with each text.
 """
 
 import math

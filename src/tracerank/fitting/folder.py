@@ -46,25 +46,30 @@ class FitReport:
         return Table("fit", title, heads, rows)
 
     def conclusion(self) -> list[str]:
-        """What was chosen, and what to expect of it."""
+        """What was tried, what was kept, and what to expect of it."""
         winner, picked, confidence = (self.values[name] for name in ("winner", "picked", "confidence"))
-        procedure = next(row for row in self.values["rows"] if row["name"] == FIT)
-        figure = f"{shown(procedure['gain'], POINTS)} points, 95% interval {_interval(procedure)}"
+        rows = {row["name"]: row for row in self.values["rows"]}
+        procedure = rows[FIT]
+        figure = f"{shown(procedure['gain'], POINTS)} points over what ships, 95% interval {_interval(procedure)}"
+        tried = ", ".join(name for name in rows if name != FIT)
         if winner != SHIPPED:
-            verdict = f"{winner} is surely better than what ships; to expect of it: {figure}."
+            kept, gain = f"{winner}, which is surely better than what ships", f" ({figure})"
         elif picked == SHIPPED:
-            verdict = "Nothing is surely better than what ships: keep it."
+            kept, gain = "what ships, since nothing is surely better", ""
         else:
-            looks = f"{picked} looks better than what ships, but choosing it is not surely a gain"
-            verdict = f"{looks} ({figure}): keep what ships."
+            kept, gain = f"what ships, since {picked} looks better but choosing it is not surely a gain ({figure})", ""
         if confidence is None:
-            certainty = "There are too few questions to fit a confidence; that of what ships is used."
+            certainty = "too few questions to fit a confidence, so that of what ships is used"
         elif confidence["confidence"] is None:
-            certainty = "The shipped confidence is best for it."
+            certainty = "the shipped confidence is best for it"
         else:
-            certainty = f"Its confidence is fitted on these questions ({confidence['chosen']})."
-        labels = labels_sentence(self.values["labels"])
-        return [f"{labels[0].upper()}{labels[1:]}.", verdict, certainty]
+            certainty = f"its confidence is fitted on these questions ({confidence['chosen']})"
+        right = 100 * (rows[SHIPPED] if winner == SHIPPED else procedure)["accuracy"]
+        return [
+            f"Tried: {tried}, on {self.values['questions']:,} questions; {labels_sentence(self.values['labels'])}.",
+            f"Kept: {kept}.",
+            f"Expect: {right:.1f}% right{gain}; {certainty}.",
+        ]
 
     def card(self) -> str:
         """``README.md`` of the folder."""

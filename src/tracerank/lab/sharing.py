@@ -91,7 +91,7 @@ def graph_statistics(pools: Iterable[Pool], recipe: GraphRecipe) -> GraphStatist
         dropped=dict(dropped.most_common()),
         sharing={rule: _sharing(found) for rule, found in counts.items() if found},
         differing_content=1 - pairs[BOTH] / pairs[SAME_DOCUMENT] if both and pairs[SAME_DOCUMENT] else None,
-        edges_mean={str(each): edges[each.name] / max(totals["questions"], 1) for each in relations(recipe)},
+        edges_mean={"|".join(each): edges[each.name] / max(totals["questions"], 1) for each in relations(recipe)},
     )
 
 

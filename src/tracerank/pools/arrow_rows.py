@@ -3,11 +3,12 @@
 from collections.abc import Iterable, Mapping
 from importlib import import_module
 from os import PathLike
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, get_args, get_type_hints
 
+from tracerank.endpoints.chat import Usage
 from tracerank.errors import UsageError
 from tracerank.extras import needed
-from tracerank.pools.canonical import DOCUMENT, EVIDENCE, USAGE, VIEW, Shape
+from tracerank.pools.types import Document, Evidence, View
 
 PARQUET = ".parquet"
 ROWS = 256
@@ -49,12 +50,13 @@ def canonical_schema(arrow: Any) -> Any:
     text, whole, number = arrow.string(), arrow.int64(), arrow.float64()
     kinds = {str: text, int: whole, float: number, bool: arrow.bool_()}
 
-    def struct(shape: Shape, **more: Any) -> Any:
-        return arrow.struct([*((field.name, kinds[field.kind]) for field in shape), *more.items()])
+    def struct(kind: type, **parts: Any) -> Any:
+        plain = ((name, get_args(hint) or (hint,)) for name, hint in get_type_hints(kind).items() if name not in parts)
+        return arrow.struct([*((name, kinds[found[0]]) for name, found in plain), *parts.items()])
 
     call = {"id": text, "type": text, "function": arrow.struct({"name": text, "arguments": text})}
     message = {"role": text, "content": text, "reasoning_content": text, "tool_call_id": text}
-    evidence = struct(EVIDENCE, document=struct(DOCUMENT))
+    evidence = struct(Evidence, document=struct(Document))
     search = arrow.struct({"query": text, "event": whole, "evidence": arrow.list_(evidence)})
     columns = {
         **dict.fromkeys(("schema", "question_id", "question", "dataset"), text),
@@ -64,10 +66,10 @@ def canonical_schema(arrow: Any) -> Any:
         **dict.fromkeys(("label", "confidence"), number),
         "setting": text,
         "searches": arrow.list_(search),
-        "views": arrow.list_(struct(VIEW)),
+        "views": arrow.list_(struct(View)),
         **dict.fromkeys(("problem", "source"), text),
         "messages": arrow.list_(arrow.struct({**message, "tool_calls": arrow.list_(arrow.struct(call))})),
-        "usage": struct(USAGE),
+        "usage": struct(Usage),
         "agent": text,
     }
     return arrow.schema(list(columns.items()))

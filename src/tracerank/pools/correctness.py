@@ -8,7 +8,7 @@ from tracerank.pools.pool import Pool
 from tracerank.pools.types import Question, Rollout
 
 Compare = Callable[[Question, str], float | None]
-"""How right an answer to a question is by its references; None: nobody knows."""
+"""How right an answer to a question is by its references; None: unknown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,7 +19,7 @@ class Outcome:
     """None: nothing was chosen, or the figures are a mean over rollouts."""
     sample_id: int | None
     correct: float | None
-    """Between 0 and 1; None: nobody knows."""
+    """Between 0 and 1; None: unknown."""
     f1: float | None
     """Token F1; None: the question has no references."""
 

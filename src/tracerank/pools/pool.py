@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from tracerank.pools.documents import link_documents
+from tracerank.pools.html_tables import html_table
 from tracerank.pools.types import RETENTION_RULES, WEBQA, Question, Retained, RetentionRule, Rollout
 from tracerank.pools.urls import DEFAULT, UrlRules
 
@@ -36,6 +37,11 @@ class Pool:
     def __len__(self) -> int:
         return len(self.rollouts)
 
+    def _repr_html_(self) -> str:
+        heads = ("rollout", "answer", "searches", "label")
+        rows = [(one.sample_id, one.problem or one.answer, len(one.searches), one.label) for one in self.rollouts]
+        return html_table(self.question.text, heads, rows)
+
     @property
     def setting(self) -> str:
         """The search protocol most rollouts follow; the first seen wins a tie."""
@@ -57,7 +63,7 @@ class Pool:
         return Retained(link_documents(found.kept, documents), found.dropped)
 
     def unlinked(self, rule: RetentionRule | None = None) -> Retained:
-        """The same as it was logged: nobody has looked which evidence is of the same document."""
+        """The same as it was logged: evidence is not yet linked by document."""
         rule = rule or RETENTION_RULES[self.setting]
         kept: list[Rollout] = []
         dropped: dict[int, str] = {}

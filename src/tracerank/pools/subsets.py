@@ -38,13 +38,13 @@ def question_key(question: str) -> str:
 
 
 def question_digest(question: str) -> bytes:
-    """What tells a question from others, whatever its spelling; the text cannot be read from it."""
+    """Identity of a question, whatever its spelling; the text cannot be read from it."""
     return hashlib.blake2b(question_key(question).encode("utf-8", "replace"), digest_size=DIGEST_BYTES).digest()
 
 
 @dataclass(frozen=True, slots=True)
 class Split:
-    """Questions that one command keeps from fitting and another judges, if both are told the same."""
+    """Questions that one command keeps from fitting and another judges, if both have the same setting."""
 
     share: float = 0.0
     """Of all questions, chosen by their text."""

@@ -48,11 +48,11 @@ class Evidence:
     """One occurrence of text that the agent saw."""
 
     text: str
-    """NFC, white space collapsed, so that equal text is equal content; empty lines part the excerpts of a Find view."""
+    """NFC, white space collapsed, so that equal text is equal content; empty lines separate excerpts of a Find view."""
     title: str | None = None
     url: str | None = None
     rank: int | None = None
-    """1-based place in the search's return; None for a page that was opened or searched within."""
+    """Position in the results of the search, from 1; None: a page that was opened or searched within."""
     tool: str = "search"
     """Which tool showed it: ``search``, ``open`` or ``find``."""
     document: Document | None = None
@@ -103,7 +103,7 @@ class View:
     url_field_agrees: bool = False
     """A ``URL:`` line below the header repeats the displayed URL."""
     header: str = "missing_returned_header"
-    """How much the header told."""
+    """How much the header says."""
     number: str | None = None
     """The N of a ``Doc N`` header."""
     fallback: str = ""
@@ -128,7 +128,7 @@ class Rollout:
     views: tuple[View, ...] = ()
     """Tool events of a browsing transcript, in order; empty for ranked chunks."""
     problem: str | None = None
-    """Why the transcript could not be parsed; such a rollout keeps its place but is never retained."""
+    """Why the transcript could not be parsed; such a rollout keeps its position but is never retained."""
     source: str | None = None
     """``file:line`` it came from."""
     messages: tuple[ChatMessage, ...] = ()
@@ -136,7 +136,7 @@ class Rollout:
     usage: Usage | None = None
     """Tokens that the rollout cost; None: unknown."""
     agent: str | None = None
-    """What made it, a model or an agent by name, where pools mix several; None: unknown."""
+    """Name of the model or agent that made it, where pools mix several; None: unknown."""
 
     @property
     def has_evidence(self) -> bool:

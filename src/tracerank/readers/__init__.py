@@ -29,8 +29,8 @@ from tracerank.readers.spans.reader import TelemetryReader
 from tracerank.readers.tools import TOOL_NAMES, ToolNames, using
 
 if TYPE_CHECKING:
+    from tracerank.readers.missing_questions import MissingQuestions
     from tracerank.readers.question_files import QuestionTable
-    from tracerank.readers.unasked import Unasked
 
 __all__ = [
     "READERS",
@@ -96,7 +96,7 @@ def iter_pools(
     tools: Mapping[str, str] | None = None,
     answer_field: str = "",
 ) -> Iterator[Pool]:
-    """The same one by one, in constant memory as long as a question's rollouts stand near each other."""
+    """The pools of ``read_pools`` one by one, in constant memory if a question's rollouts are near each other."""
     source = _source(reader, on_problem, window_bytes, on_record, fields, questions, tools, answer_field)
     places, rows = _places_or_rows(given)
     return group(source.placed(places, rows), source.report, window_bytes)
@@ -166,10 +166,10 @@ def _source(
     chosen = (None if reader == AUTO else reader_named(reader)) if isinstance(reader, str) else reader
     joiner = chosen or _JOINER
     # Asking whether it is a ``Joiner`` would cost a request more than reading it.
-    joiners = (cast(Joiner, joiner),) if hasattr(joiner, "pieces") and hasattr(joiner, "join") else ()
+    is_joiner = hasattr(joiner, "pieces") and hasattr(joiner, "join")
     report = on_problem or _warn
     table = None if questions is None else _table(questions, report)
-    joining, heard = Joining(joiners, window_bytes), on_record or (lambda _: None)
+    joining, heard = Joining(cast(Joiner, joiner) if is_joiner else None, window_bytes), on_record or (lambda _: None)
     return _Source(chosen, joining, report, heard, mapped, table, names, answer_field)
 
 
@@ -200,7 +200,7 @@ class _Source:
     """Of our names, those that were met."""
     told: set[str] = field(default_factory=set)
     """Doubts that were told."""
-    unasked: "Unasked | None" = None
+    missing: "MissingQuestions | None" = None
     """Names rollouts whose log does not say what was asked, from the first one on."""
 
     def placed(self, places: Sequence[PathLike], rows: Any = None) -> Iterator[Placed]:
@@ -213,15 +213,15 @@ class _Source:
             yield from self._named(ROWS, self._parsed(self._stitched(items)), places)
         rest = list(self._parsed(self.joining.rest()))
         if rest:
-            from tracerank.readers.unasked import by_file
+            from tracerank.readers.missing_questions import by_file
 
             for name, traces in by_file(rest, places).items():
                 yield from self._named(name, traces, places)
         if self.fields.paths:
             for problem in self.fields.unseen(self.seen, ", ".join(os.fspath(place) for place in places) or ROWS):
                 self.report(problem)
-        if self.unasked is not None:
-            for problem in self.unasked.told():
+        if self.missing is not None:
+            for problem in self.missing.problems():
                 self.report(problem)
 
     def of_records(self, records: Iterable[RecordAt]) -> Iterator[Placed]:
@@ -245,12 +245,12 @@ class _Source:
         if held:
             yield from self._names(places).of_file(name, held, is_whole)
 
-    def _names(self, places: Sequence[PathLike]) -> "Unasked":
-        if self.unasked is None:
-            from tracerank.readers.unasked import Unasked
+    def _names(self, places: Sequence[PathLike]) -> "MissingQuestions":
+        if self.missing is None:
+            from tracerank.readers.missing_questions import MissingQuestions
 
-            self.unasked = Unasked(tuple(map(find_files, places)), self.table, self.report)
-        return self.unasked
+            self.missing = MissingQuestions(tuple(map(find_files, places)), self.table, self.report)
+        return self.missing
 
     def _from_place(self, place: PathLike, places: Sequence[PathLike]) -> Iterator[Placed]:
         """The rollouts of a file that the user named, or of those found for him, of which some may be of no use."""

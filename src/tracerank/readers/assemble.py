@@ -18,6 +18,7 @@ from tracerank.readers.base import Parsed, Record, reject
 from tracerank.readers.calls.assembly import rollout_of, unread
 from tracerank.readers.chat_turns import Turns
 from tracerank.readers.events import Called, Event, Returned, Said
+from tracerank.readers.hosted import FILE_SEARCH, MAX_SPANS
 from tracerank.readers.results import Result
 from tracerank.readers.sources.loose_json import decoded_value
 from tracerank.readers.sources.record_fields import (
@@ -40,9 +41,6 @@ from tracerank.readers.tools import (
 )
 from tracerank.readers.values import plain_text
 
-FILE_SEARCH = "file_search"
-_MAX_SPANS = 20
-"""Of one source; every search that lists it repeats them."""
 _NO_ANSWERS = frozenset(("[no prediction]", "[failed]", "server error", "no answer found.", "no valid answer found"))
 _OVER = frozenset(("TERMINATE", "APPROVE", "APPROVED"))
 """What agents say to each other when all is said."""
@@ -155,7 +153,7 @@ class Assembly:
         for result in event.cited:
             key = _key(result)
             known = self._cited.get(key, result)
-            spans = tuple(dict.fromkeys((*known.cited, *result.cited)))[:_MAX_SPANS]
+            spans = tuple(dict.fromkeys((*known.cited, *result.cited)))[:MAX_SPANS]
             self._cited[key] = replace(known, title=known.title or result.title, cited=spans)
 
     def _whole(self, event: Said) -> str:

@@ -1,4 +1,4 @@
-"""The roles that speakers of a chat really have: whoever logs it may log himself as the agent, and others as users."""
+"""The roles that speakers of a chat really have: the side that logs it may log itself as the agent, others as users."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any

@@ -23,16 +23,16 @@ _HOMES: Mapping[str, str] = MappingProxyType(
         "inspect": "formats.inspect_eval:InspectReader",
         "telemetry": "spans.reader:TelemetryReader",
         "webqa": "formats.webqa:WebQAReader",
-        "r1-searcher": "formats.r1_searcher:R1SearcherReader",
+        "r1-searcher": "formats.marked:R1SearcherReader",
         "hotpot-agent": "formats.evaluation_runs:HotpotAgentReader",
-        "mirothinker": "formats.mirothinker:MiroThinkerReader",
+        "mirothinker": "formats.tagged_messages:MiroThinkerReader",
         "crewai": "formats.crewai_output:CrewAIReader",
         "dspy": "formats.dspy_history:DSPyReader",
         "smolagents": "formats.smolagents_memory:SmolagentsReader",
         "flashrag": "formats.evaluation_runs:FlashRAGReader",
         "browsecomp-plus": _WALKED,
-        "tongyi": "formats.tongyi:TongyiReader",  # before Search-R1, whose answer tag it shares
-        "search-r1": "formats.search_r1:SearchR1Reader",
+        "tongyi": "formats.tagged_messages:TongyiReader",  # before Search-R1, whose answer tag it shares
+        "search-r1": "formats.marked:SearchR1Reader",
         "browsing": "formats.browsing:BrowsingReader",
         "atif": "formats.atif:ATIFReader",
         # One module reads these by shape and says whose messages they are.
@@ -102,7 +102,7 @@ def plugged_reader(plugin: Plugin) -> Reader:
 
 
 def detect(record: Record) -> Reader | None:
-    """The reader that recognises the record, if any; what is nested too deeply is nobody's."""
+    """The reader that recognises the record, if any; none does where it is nested too deeply."""
     try:
         for name in _WITH_SIGNS:
             if READERS[name].recognises(record):

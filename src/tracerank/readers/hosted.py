@@ -20,8 +20,8 @@ _KINDS: Mapping[str, CallKind] = {"web_search": "search", "web_fetch": "open"}
 _OPENED, _FOUND = ("open_page", "open"), ("find_in_page", "find")
 _ASKED = ("type", "query", "queries", "url")
 _FAILED = ("failed", "incomplete")
-_MAX_SPANS = 20
-"""Of one page."""
+MAX_SPANS = 20
+"""Of one page; every search that lists it repeats them."""
 
 
 def hosted_call(kind: str, fields: Mapping[str, Any]) -> Called | None:
@@ -200,7 +200,7 @@ def _grounding_pages(fields: Mapping[str, Any]) -> Iterator[Result]:
         about = plain_fields(next((one for one in inner if isinstance(one, Mapping)), {}))
         title, url, text = _string(about.get("title")), _string(about.get("uri", about.get("url"))), about.get("text")
         if title is not None or url is not None:
-            spans = tuple(cited.get(place, ())[:_MAX_SPANS])
+            spans = tuple(cited.get(place, ())[:MAX_SPANS])
             yield Result(text if isinstance(text, str) else "", title, url, rank=place + 1, cited=spans)
 
 

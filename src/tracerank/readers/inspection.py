@@ -161,7 +161,7 @@ def _warnings(found: Inspection) -> list[tuple[bool, str]]:
         ),
         (
             found.repeats > 0,
-            f"{found.repeats:,} rollouts repeat another one of their question in every word: sampled without chance, "
+            f"{found.repeats:,} rollouts repeat another one of their question in every word: sampled at temperature 0, "
             "or given twice?",
         ),
         (

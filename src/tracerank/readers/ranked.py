@@ -4,7 +4,7 @@ Strictly three of them (App. A.1), or leniently any number, the last one perhaps
 """
 
 import re
-import unicodedata
+from operator import lt
 
 from tracerank.answers.exact import normalize_text
 from tracerank.answers.text_keys import remembering
@@ -36,55 +36,34 @@ _MESSAGE_LENGTH = 300
 
 def split_ranked(text: str, strict: bool = False) -> tuple[Evidence, ...]:
     """The chunks of one search return; strict accepts exactly ranks 1, 2, 3 and raises MalformedRollout otherwise."""
-    match_marker = (_MARKER if strict else _LENIENT_MARKER).match
-    ranks: list[int] = []
-    starts: list[int] = []
-    ends: list[int] = []
-    at = text.find("Doc")
-    while at >= 0:
-        match = match_marker(text, at)
-        if match is not None and _begins_line(text, at):
-            ranks.append(int(match[1]))
-            ends.append(at)
-            at = match.end()
-            starts.append(at)
-        at = text.find("Doc", at + 1)
+    found = (_MARKER if strict else _LENIENT_MARKER).finditer(text)
+    marks = [mark for mark in found if _begins_line(text, mark.start())]
+    ranks = [int(mark[1]) for mark in marks]
     if strict:
-        _check_strict(text, ranks, ends)
-    elif not ranks:
+        _check_strict(text, ranks, marks)
+    elif not marks:
         return _unmarked(text)
-    places = range(1, len(ranks) + 1)
-    if not _are_increasing(ranks):
-        ranks = list(places)
-    ends.append(len(text))
-    chunks: list[Evidence] = []
-    for place in places:
-        raw = text[starts[place - 1] : ends[place]]
-        if place == len(ranks) and not strict and "Doc" in raw[-_CUT_MARKER_REACH:]:
-            raw = _without_cut_marker(raw)
-        chunk = _evidence(raw.strip(), ranks[place - 1])
-        if strict or chunk.text not in _EMPTY_CHUNKS:
-            chunks.append(chunk)
-    return tuple(chunks)
+    if not all(map(lt, [0, *ranks], ranks)):
+        ranks = list(range(1, len(marks) + 1))
+    ends = [*(mark.start() for mark in marks[1:]), len(text)]
+    raw = [text[mark.end() : end] for mark, end in zip(marks, ends, strict=False)]
+    if raw and not strict and "Doc" in raw[-1][-_CUT_MARKER_REACH:]:
+        raw[-1] = _without_cut_marker(raw[-1])
+    chunks = [_evidence(chunk.strip(), rank) for chunk, rank in zip(raw, ranks, strict=True)]
+    return tuple([chunk for chunk in chunks if strict or chunk.text not in _EMPTY_CHUNKS])
 
 
 # The rollouts of a pool see the same chunks again and again: sharing them saves time and memory.
 @remembering(4096, 4000)
 def _evidence(raw: str, rank: int) -> Evidence:
-    text, title = _chunk(raw)
-    return _made_evidence(text, title, None, rank, "search", None, None, None)
+    text = normalize_text(raw)
+    return _made_evidence(text, _title(text, raw), None, rank, "search", None, None, None)
 
 
-@remembering(2048, 4000)
-def _chunk(raw: str) -> tuple[str, str | None]:
-    text = _normalized(raw)
-    return text, _title(text, raw)
-
-
-def _check_strict(text: str, ranks: list[int], markers: list[int]) -> None:
+def _check_strict(text: str, ranks: list[int], marks: list[re.Match[str]]) -> None:
     if not text or text.isspace():
         return
-    if not markers or text[: markers[0]].strip():
+    if not marks or text[: marks[0].start()].strip():
         raise MalformedRollout("a search return must begin with 'Doc 1 (Title: …)'")
     if tuple(ranks) != STRICT_RANKS:
         raise MalformedRollout(f"a search return must hold the ranks 1, 2, 3 in order, got {ranks}")
@@ -98,17 +77,8 @@ def _begins_line(text: str, at: int) -> bool:
     return True
 
 
-def _are_increasing(ranks: list[int]) -> bool:
-    last = 0
-    for rank in ranks:
-        if rank <= last:
-            return False
-        last = rank
-    return True
-
-
 def _unmarked(text: str) -> tuple[Evidence, ...]:
-    chunk = _normalized(text)
+    chunk = normalize_text(text)
     if not chunk or (len(chunk) <= _MESSAGE_LENGTH and _NOT_A_RESULT.match(chunk)):
         return ()
     return (Evidence(chunk, None, None, 1),)
@@ -118,15 +88,6 @@ def _without_cut_marker(chunk: str) -> str:
     """The last chunk without the first letters of a further document that the log cut off."""
     cut = _CUT_MARKER.search(chunk, max(0, len(chunk) - _CUT_MARKER_REACH))
     return chunk if cut is None else chunk[: cut.start()]
-
-
-def _normalized(text: str) -> str:
-    """Same as normalize_text; quick for the usual text, whose only white space is single spaces."""
-    text = text.strip()
-    if not text.isascii():
-        text = unicodedata.normalize("NFC", text)
-    # A printable string holds no white space but U+0020.
-    return text if text.isprintable() and "  " not in text else normalize_text(text)
 
 
 def _title(chunk: str, raw: str) -> str | None:

@@ -72,7 +72,7 @@ _UNREACHABLE = re.compile(r"The provided webpage content could not be accessed")
 _EVIDENCE_LABEL = "Evidence in page:"
 _CONTENT = ("<Content>", "</Content>")
 _ABOUT_A_SOURCE = frozenset(("url", "link", "href", "title", "docid", "doc_id", "id", "metadata", "source", "score"))
-_ENVELOPES = ("content", "result", "results", "output", "text", "response")
+_ENVELOPES = ("content", "result", "results", "output", "text", "response", "report")
 _PRINTED = ("{'", "[{'", "['", "[['")
 """How lists and objects begin that Python printed."""
 _PRINTED_OBJECT = re.compile(r"\s*+(?:\[\s*+\(?\s*+)?+(?:[A-Z]\w{1,60}\([a-z_]{1,40}=|page_content=['\"])")

@@ -259,7 +259,7 @@ def _are_names(cells: Iterable[str], least: int) -> bool:
     """Whether these are names of columns, of which so many tell what a search result has."""
     names = [cell.strip(" *_\"'") for cell in cells]
     return (
-        all(not name or _NAME.fullmatch(name) for name in names)
+        all(name in ("", "...") or _NAME.fullmatch(name) for name in names)
         and sum(_TELLING.search(name) is not None for name in names) >= least
     )
 

@@ -23,20 +23,8 @@ _LABEL = re.compile(
 )
 _ABOUT = frozenset(
     (
-        *(
-            "date",
-            "date published",
-            "published",
-            "published date",
-            "author",
-            "authors",
-            "score",
-            "relevance",
-            "rank",
-            "id",
-            "docid",
-        ),
-        *("doc id", "image", "favicon", "extras", "subpages"),
+        *("date", "date published", "published", "published date", "author", "authors", "score", "relevance", "rank"),
+        *("id", "docid", "doc id", "image", "favicon", "extras", "subpages"),
     )
 )
 _TITLES = frozenset(("title", "name", "page"))
@@ -50,7 +38,7 @@ _BOLD = re.compile(r"(?:[-*•] )?\*\*([^*\n]{1,150})\*\*:?[ \t]*")
 _BARE_ADDRESS = re.compile(rf"[ \t]*[(<\[]?{_ADDRESS}[)>\]]?[ \t]*\Z")
 _LINK = re.compile(rf"[ \t]*\[(?P<title>(?:[^\]\n]|\](?!\()){{1,300}}+)\]\({_ADDRESS}\)(?P<rest>[^\n]*)\Z")
 _BESIDE = re.compile(rf"[ \t]*+(?P<title>[^\n]{{1,200}}?)[ \t]*[(<]{_ADDRESS}[)>](?P<rest>[^\n]*)\Z")
-_BEHIND = re.compile(rf"[ \t]*+(?P<title>[^\n]{{1,200}}?)(?:[ \t]+[-–—|:]|,|:)[ \t]+{_ADDRESS}(?P<rest>)[ \t]*\Z")
+_BEHIND = re.compile(rf"[ \t]*+(?P<title>[^\n]{{1,200}}?)(?:[ \t]+[-–—|:]|[,:.])[ \t]+{_ADDRESS}(?P<rest>)[ \t]*\Z")
 _BOTH = re.compile(
     rf"\(?title: ?\"?(?P<title>[^\n\"]{{1,200}}?)\"?, ?(?:url|source|link): ?{_ADDRESS}\)?:?(?P<rest>[^\n]*)\Z", re.I
 )
@@ -96,6 +84,11 @@ def address_of(line: str) -> str | None:
         return None
     found = _BARE_ADDRESS.match(line[label.end() :].rstrip(" *_") if label is not None else line)
     return found["url"] if found is not None and canonical_url(found["url"]) is not None else None
+
+
+def is_about(name: str) -> bool:
+    """Whether a field says something about a result instead of what it says."""
+    return name.replace("_", " ").lower() in _ABOUT
 
 
 def label_of(line: str) -> str | None:
@@ -171,7 +164,7 @@ class _Head:
             self._names(value)
         elif name in _TITLES:
             return False
-        elif name not in _ABOUT and value:
+        elif not is_about(name) and value:
             kept.append(value)
         return True
 

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from tracerank.readers import text_fields
 from tracerank.readers.results import Result, result_in
-from tracerank.readers.text_parts import address_of, label_of, names_source, opening, result_of
+from tracerank.readers.text_parts import address_of, is_about, label_of, names_source, opening, result_of
 
 _MAX_RESULTS = 200
 _MAX_LINE = 200
@@ -96,25 +96,22 @@ def _result(part: Part) -> Result | None:
     fields = {name: value for name, value in part.items() if name and value}
     found = result_in(fields) or Result()
     text = found.text
-    if not text and (rest := result_of(part.get("", ""), found.title, found.url)) is not None:
+    if not text and (own := part.get("", "")) and (rest := result_of(own, found.title, found.url)) is not None:
         return replace(found, text=rest.text, title=rest.title, url=rest.url)
-    if found == Result():  # names that say nothing
-        text = max((value for value in fields.values() if " " in value), key=len, default="")
+    if not text:  # under a name that says nothing
+        names = (name for name in fields if not is_about(name) and fields[name] not in (found.title, found.url))
+        text = max((fields[name] for name in names if " " in fields[name]), key=len, default="")
     return replace(found, text=text) if text or found.url else None
 
 
 def _addresses_up(parts: Sequence[Part]) -> Sequence[Part]:
     """The parts with the address below the title, where every one of them has it at its very end and nowhere before."""
     lines = [part.strip().split("\n") for part in parts if isinstance(part, str)]
-    if not 1 < len(parts) == len(lines) or not all(len(one) > 1 and _is_labelled_address(one[-1]) for one in lines):
+    if not 1 < len(parts) == len(lines) or not all(len(one) > 1 and address_of(one[-1]) is not None for one in lines):
         return parts
     if any(names_source(one[:-1], 0) or (len(one) > 2 and "://" in one[1]) for one in lines):
         return parts
     return ["\n".join((one[0], one[-1], *one[1:-1])) for one in lines]
-
-
-def _is_labelled_address(line: str) -> bool:
-    return label_of(line) is not None and address_of(line) is not None
 
 
 # ---- blocks that begin alike
@@ -260,21 +257,19 @@ def _listed(text: str) -> list[str]:
 def _ruled(text: str) -> list[str]:
     """Parts between rules, each of which names its source first."""
     parts = [part for part in _RULE.split(f"\n{text}\n") if part.strip()]
-    return parts if all(map(_OPENS_PART.match, parts)) else []
+    return parts if all(_OPENS_PART.match(part) or names_source(part.strip().split("\n"), 0) for part in parts) else []
 
 
 def _between_rules(text: str) -> list[str]:
     """Parts between rules that are no underlines of headings nor the end of front matter."""
-    body = f"\n{text}\n"
-    cuts = list(_RULE.finditer(body))
-    is_framed = bool(cuts) and cuts[0].start() == 0
-    inner = cuts[1:] if is_framed else cuts
-    if is_framed and len(inner) == 1 and text_fields.is_keyed(body[cuts[0].end() : inner[0].start()]):
+    parts = _RULE.split(f"\n{text}\n")
+    is_framed = not parts[0]
+    before_rules = parts[is_framed:-1]
+    if is_framed and len(before_rules) == 1 and text_fields.is_keyed(before_rules[0]):
         return []
-    if not all(_ENDS_SENTENCE.search(body, max(0, cut.start() - 80), cut.start()) for cut in inner):
+    if not all(_ENDS_SENTENCE.search(part[-80:]) for part in before_rules):
         return []
-    edges = [0, *(place for cut in cuts for place in cut.span()), len(body)]
-    return [part for start, end in zip(edges[::2], edges[1::2], strict=True) if (part := body[start:end]).strip()]
+    return [part for part in parts if part.strip()]
 
 
 def _quoted(text: str) -> list[str]:

@@ -271,7 +271,7 @@ def as_answer(value: object) -> str:
 
 
 def _hands_in(name: object, given: Mapping[str, Any]) -> bool:
-    """Whether a tool that nobody knows is the form in which an SDK wants the answer: it has a field for it."""
+    """Whether an unknown tool is the form in which an SDK wants the answer: it has a field for it."""
     if not isinstance(name, str) or not any(plain_text(given.get(key)) for key in words.OWN_ANSWER_ARGUMENTS):
         return False
     is_other = any(key in given for key in (*words.QUERY_ARGUMENTS, *words.URL_ARGUMENTS, "question"))

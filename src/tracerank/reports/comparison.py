@@ -5,6 +5,7 @@ from dataclasses import dataclass, fields, is_dataclass, replace
 from typing import Any
 
 from tracerank.errors import UsageError
+from tracerank.pools.html_tables import html_table
 from tracerank.pools.pool import Pool
 from tracerank.pools.types import Rollout
 from tracerank.reports.choice import EMPTY, STUB, TRUNCATED, Choice, choose, is_narration
@@ -92,6 +93,12 @@ class Comparison:
     def runs(self) -> int:
         """How many rollouts have a report at all; stubs are none."""
         return sum(report.dropped not in (EMPTY, STUB) for report in self.reports)
+
+    def _repr_html_(self) -> str:
+        rows = [(each.text, each.others, each.contested) for each in self.of(self.chosen)]
+        lacking = html_table("What others say", ("claim", "reports"), [(one.text, one.reports) for one in self.lacks])
+        chosen = "no report" if self.chosen is None else f"report {self.chosen}"
+        return html_table(f"{self.prompt}: {chosen}", ("claim", "in other reports", "contested"), rows) + lacking
 
     def record(self) -> dict[str, Any]:
         """In plain values, as ``select`` and the service write it; sentences of other reports by their offsets."""

@@ -10,7 +10,7 @@ from tracerank.errors import UsageError
 from tracerank.pools.pool import Pool
 from tracerank.reports.choice import STUB, STUB_WORDS, flaw_of
 from tracerank.reports.comparison import Comparison, compare_reports
-from tracerank.reports.parts import disputes
+from tracerank.reports.parts import disputes, labelled_parts
 from tracerank.votes.base import Decision, Method, decide_stream, with_note
 from tracerank.votes.explanation import Explanation, explain_pool, explain_stream
 
@@ -35,6 +35,8 @@ def is_long(answer: str) -> bool:
     """Whether an answer is a report rather than a fact."""
     if len(answer) < MIN_WORDS_OF_PARAGRAPHS * CHARACTERS_A_WORD:
         return False
+    if answer.lstrip("`json \n").startswith("{") and (parts := dict(labelled_parts(answer))):
+        return any(map(is_long, parts.values()))  # an object with many fields is no report
     words = len(answer.split())
     words += 0 if answer.isascii() else len(_UNSPACED.findall(answer)) // CHARACTERS_A_WORD
     if words >= MIN_WORDS:

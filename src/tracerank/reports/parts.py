@@ -35,7 +35,6 @@ _NUMBER = lazy_pattern(
 )
 _NAMES = lazy_pattern(NAME_PATTERN)
 _NO_NAMES = STOP | PRONOUNS | QUESTION_WORDS | frozenset(MONTHS) | frozenset(words("both yes however"))
-_FENCED = lazy_pattern(r"(?s)\s*```\w*\n(.*?)\n\s*```\s*")
 _LABEL = lazy_pattern(r"(?m)(?:^|;)[ \t]*(?:[-*•][ \t]*)?\**([^\W\d_][\w ’'/()-]{0,30}?)\**:\**[ \t]+([^\n;]+)")
 _NO_PARTS = frozenset(words("answer confidence explanation reason reasoning source sources note notes thought url"))
 _UNIT = lazy_pattern(r"\s?[^\W\d_]+")
@@ -118,7 +117,9 @@ def labelled_parts(answer: str) -> Iterator[tuple[str, str]]:
     """Labels and texts of an answer that is a JSON object, or that consists of "label: text"."""
     if ":" not in answer or len(answer) > MAX_ANSWER:
         return
-    bare = answer.strip() if (fenced := _FENCED.fullmatch(answer)) is None else fenced[1].strip()
+    bare = answer.strip()
+    if bare.startswith("```"):
+        bare = bare.removesuffix("```").partition("\n")[2].strip()
     found = [(found[1], found[2].strip(" *.,")) for found in _LABEL.finditer(bare)]
     if bare.startswith("{"):
         try:
@@ -153,7 +154,7 @@ def _of_text(text: str) -> Said:
 def _by_question(question: str, answers: Mapping[int, str]) -> Iterator[tuple[str, dict[int, Said]]]:
     """What each answer has for each part of the question; of several parts of one kind, in the part's order."""
     parts = asked_parts(question)
-    known = frozenset(map(stem, words(question.lower().replace("?", " "))))
+    known = frozenset(map(stem, words(question.lower().replace("?", " ")))) if parts else frozenset()
     for index, part in enumerate(parts):
         count = sum(other.kind == part.kind for other in parts)
         order = sum(other.kind == part.kind for other in parts[:index])

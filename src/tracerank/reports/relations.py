@@ -40,6 +40,10 @@ _BEGINS_WITH = lazy_pattern(
 )
 _POSSESSIVE = lazy_pattern(r"(?:His|Her|Its|Their|My|Our)\b|[^,.;]{1,60}['’]s\s")
 _SAME = {"us": "states", "usa": "states", "america": "states", "uk": "kingdom", "britain": "kingdom"}
+_SAME_KIND = {"headquartered": "based", "located": "based", "established": "founded", "created": "founded"}
+_SAME_KIND |= {"constructed": "built", "authored": "written"}
+_GENERIC = frozenset(stem(noun) for noun in words("company firm organisation organization group band agency business"))
+"""Stand for the last name, as "it" does."""
 _DENIED = lazy_pattern(
     r"(?i)\b(?:(?:is|are|was|were|be|been|has|have|had|do|does|did|can|could|will|would)(?:\s+not|n['’]t)|cannot|never"
     r"|no longer)\s+(?!only\b|just\b|merely\b|simply\b|necessarily\b|always\b|all\b|every\b|until\b)"
@@ -112,17 +116,19 @@ def relations(report: Report) -> Iterator[Relation]:
         span = sentence.span
         text = report.plain[span.start : span.end]
         begins = _BEGINS_WITH.match(text)
-        current = (_content(begins[1] or begins[2]) if begins else None) or current
-        if _STEMS.isdisjoint(sentence.tokens) or _POSSESSIVE.match(text):
+        current = (_content(begins[1] or begins[2]) - _GENERIC if begins else None) or current
+        may_relate = not _STEMS.isdisjoint(sentence.tokens) or "based" in text  # "based" is no content word
+        if not may_relate or _POSSESSIVE.match(text):
             continue
         for found in _RELATION.finditer(text):
             group = "makers" if found["made"] else "places"
             listed = _SEPARATOR.split(found[group])
             if names := tuple(filter(None, map(_content, listed))):
-                subject = _subject(text, found.start(), found.end()) or current
+                subject = _subject(text, found.start(), found.end()) - _GENERIC or current
                 said = " ".join((found[group] if found["made"] else listed[0]).rstrip(".").split())
                 start = span.start + found.start(group)
-                yield Relation((found["made"] or found["placed"]).lower(), subject, names, said, start, span)
+                kind = (found["made"] or found["placed"]).lower()
+                yield Relation(_SAME_KIND.get(kind, kind), subject, names, said, start, span)
 
 
 def _subject(text: str, start: int, end: int) -> frozenset[str]:

@@ -1,4 +1,4 @@
-"""What one run of an agent brought: a transcript, its answer, the object behind the answer, and the tokens it took."""
+"""The result of one run of an agent: its transcript, its answer as text and as an object, and its tokens."""
 
 import json
 from collections.abc import Callable, Mapping, Sequence
@@ -15,7 +15,7 @@ Agent = Callable[[Any], Any]
 
 @dataclass(frozen=True, slots=True)
 class AgentRun:
-    """What an agent may return where a transcript alone does not say everything."""
+    """What an agent may return when a transcript alone does not say everything."""
 
     transcript: Given | Sequence[Record]
     """An answer, a rollout, a record or a conversation in any readable form; None: no answer."""

@@ -10,7 +10,8 @@ import inspect
 import os
 from collections.abc import Awaitable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
+from html import escape
 from itertools import count, islice
 from typing import Any
 
@@ -18,7 +19,7 @@ from tracerank.answers.exact import normalize_text
 from tracerank.endpoints.chat import Usage
 from tracerank.errors import AgentError, MalformedRollout, ReadError, UsageError
 from tracerank.evidence.gaps import gaps
-from tracerank.methods import EVIDENCE, fitted_method
+from tracerank.methods import EVIDENCE
 from tracerank.pools.pool import PAPER_K, Pool
 from tracerank.pools.types import Question, Rollout
 from tracerank.runs.atomic import whole_file
@@ -32,6 +33,7 @@ from tracerank.viewer.question_data import question_data
 from tracerank.votes.base import Decision, Method
 from tracerank.votes.explanation import explain_stream
 from tracerank.votes.missing import Missing
+from tracerank.votes.spans import decision_span
 
 PARALLEL = 4
 """Concurrent runs."""
@@ -41,7 +43,7 @@ RUN_SECONDS = 600.0
 
 @dataclass(frozen=True, slots=True)
 class Runs:
-    """What became of the runs; the first four fields add up to the number allowed."""
+    """Counts of runs; the first four add up to the number allowed."""
 
     used: int
     """Their results were used, including those without an answer."""
@@ -95,6 +97,10 @@ class Result:
         """Which evidence would settle the question, to aim further runs; no model is called."""
         return self.decision.missing or gaps(self.pool, self.decision)
 
+    def _repr_html_(self) -> str:
+        made = ", ".join(f"{count} {name}" for name, count in asdict(self.runs).items() if count)
+        return f"{self.decision._repr_html_()}<p>{escape(f'{made}; {self.stopped}')}</p>{self.pool._repr_html_()}"
+
     def view(self, path: str | os.PathLike[str]) -> None:
         """Write the viewer's page to ``path``."""
         [(_, explanation)] = explain_stream(self.method, [self.pool])
@@ -109,7 +115,7 @@ async def best_of(
     k: int = PAPER_K,
     *,
     parallel: int = PARALLEL,
-    selector: Method | str | None = None,
+    method: Method | str = EVIDENCE,
     rule: Rule | None = None,
     timeout: float | None = RUN_SECONDS,
     deadline: float | None = None,
@@ -117,26 +123,25 @@ async def best_of(
 ) -> Result:
     """Run ``agent`` at most ``k`` times, ``parallel`` at once, until ``rule`` has seen enough; return the best answer.
 
-    A run that raises or exceeds ``timeout`` seconds costs only itself; if all fail, ``AgentError`` is raised. After
-    ``deadline`` seconds the decision is made on what there is. ``log`` names a file to which each run is appended when
-    it ends; the same call resumes from it.
-    With ``tr.Escalating`` as selector, its second method is called at most once, at the end. ``selector`` and ``rule``
-    are as in ``tr.Session``.
+    A coroutine: ``await`` it, or call ``run_best_of``. A run that raises or exceeds ``timeout`` seconds costs only
+    itself; if all fail, ``AgentError`` is raised. After ``deadline`` seconds the decision is made on what there is.
+    ``log`` names a file to which each run is appended when it ends; the same call resumes from it. Of ``tr.Escalating``
+    the second method is called at most once, at the end. ``method`` and ``rule`` are as in ``tr.Session``.
     """
     if parallel < 1:
         raise UsageError(f"parallel must be at least 1, got {parallel}")
-    asked = question if isinstance(question, Question) else Question(normalize_text(question) or "request", question)
-    method = fitted_method(selector or EVIDENCE) if isinstance(selector, str | None) else selector
-    runs = _Collected(Session(asked, method, k, rule), log)
+    if isinstance(question, str):
+        question = Question(normalize_text(question) or "request", question)
+    text, runs = question.text, _Collected(Session(question, method, k, rule), log)
     await in_thread(runs.resume)
 
     async def run(number: int) -> object:
-        return await _call(agent, asked.text)
+        return await _call(agent, text)
 
     should_continue = runs.session.should_continue
     ended = await run_in_waves(run, runs.take, should_continue, runs.numbers_left(), parallel, timeout, deadline)
     await in_thread(runs.log_unneeded, ended.unneeded)
-    return await in_thread(runs.result, ended, method)
+    return await in_thread(runs.result, ended)
 
 
 def run_best_of(agent: Agent, question: str | Question, k: int = PAPER_K, **options: Any) -> Result:
@@ -152,13 +157,12 @@ async def _call(agent: Agent, question: str) -> object:
 
 
 class _Collected:
-    """Results in a session and a log; ``numbers`` maps positions in the session to run numbers."""
+    """Results in a session and a log; run numbers are sample ids."""
 
     def __init__(self, session: Session, log: str | os.PathLike[str] | None) -> None:
         self.session = session
         self._log = None if log is None else RunLog(log, session.question)
         self._logged: Mapping[int, Rollout] = {}
-        self._numbers: list[int] = []
         self._outputs: dict[int | None, Any] = {}
         self._resumed = 0
         self._first_error: BaseException | None = None
@@ -169,7 +173,7 @@ class _Collected:
         for number, rollout in self._logged.items():
             if not has_failed(rollout) and self.session.should_continue():
                 self._add(number, rollout)
-        self._resumed = len(self._numbers)
+        self._resumed = len(self.session)
 
     def numbers_left(self) -> list[int]:
         """Numbers of the runs that may still be made."""
@@ -179,20 +183,19 @@ class _Collected:
     def take(self, number: int, ended: object) -> None:
         if not isinstance(ended, Failure):
             try:
-                self._add(number, ended)
+                added = self._add(number, ended)
             except (MalformedRollout, ReadError, UsageError) as error:
                 ended = Failure(AgentError(f"what the agent returned cannot be read: {error}"))
         if isinstance(ended, Failure):
             self._first_error = self._first_error or ended.error
-            self._add(number, Rollout(number, None, problem=f"{FAILED}{ended.reason}"))
+            added = self._add(number, Rollout(number, None, problem=f"{FAILED}{ended.reason}"))
         if self._log is not None:
-            self._log.add(replace(self.session.pool.rollouts[-1], sample_id=number))
+            self._log.add(added)
 
-    def _add(self, number: int, ended: Any) -> None:
+    def _add(self, number: int, ended: Any) -> Rollout:
         ended = run_of(ended)
         self._outputs[number] = getattr(ended, "output", None)
-        self.session.add(self._read(ended))
-        self._numbers.append(number)
+        return self.session.add(replace(self._read(ended), sample_id=number))
 
     def _read(self, ended: Any) -> Rollout:
         run = ended if isinstance(ended := run_of(ended), AgentRun) else AgentRun(ended)
@@ -208,13 +211,15 @@ class _Collected:
                 with suppress(MalformedRollout, ReadError, UsageError):
                     self._log.add(replace(self._read(ended), sample_id=number))
 
-    def result(self, ended: Ended, method: Method) -> Result:
-        """The decision on all runs in the order of their numbers; raises if all of them failed."""
-        numbered = zip(self._numbers, self.session.pool.rollouts, strict=True)
-        pool = Pool.of(self.session.question, [replace(one, sample_id=number) for number, one in numbered])
+    def result(self, ended: Ended) -> Result:
+        """The decision on all runs; raises if all of them failed."""
+        pool, method = self.session.pool, self.session.method
         failed = sum(map(has_failed, pool.rollouts))
         if pool.rollouts and failed == len(pool.rollouts):
-            why = (self.session.pool.rollouts[0].problem or "").removeprefix(FAILED)
+            why = (pool.rollouts[0].problem or "").removeprefix(FAILED)
             raise AgentError(f"all {failed} runs of the agent failed, the first because {why}") from self._first_error
         runs = Runs(len(pool) - failed, failed, ended.cancelled + len(ended.unneeded), ended.saved, self._resumed)
-        return Result(method.decide(pool), pool, runs, ended.verdict.reason, method, self._outputs)
+        with decision_span(method.name) as record:
+            decision = method.decide(pool)
+            record(pool, decision)
+        return Result(decision, pool, runs, ended.verdict.reason, method, self._outputs)

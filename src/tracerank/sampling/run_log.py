@@ -34,8 +34,8 @@ class RunLog:
     def rollouts(self) -> dict[int, Rollout]:
         """Rollouts of the question by run number, in ascending order; failed runs are included."""
         pools = read_pools(self.path, on_problem=lambda problem: None) if self.path.stat().st_size else []
-        asked = (self._question.id, self._question.text)
-        own = [one for pool in pools if (pool.question.id, pool.question.text) == asked for one in pool.rollouts]
+        known = (self._question.id, self._question.text)
+        own = [one for pool in pools if (pool.question.id, pool.question.text) == known for one in pool.rollouts]
         return {one.sample_id: one for one in sorted(own, key=lambda one: one.sample_id)}
 
     def add(self, rollout: Rollout) -> None:

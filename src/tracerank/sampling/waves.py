@@ -20,9 +20,9 @@ from tracerank.errors import AgentError, TraceRankError
 from tracerank.stopping.rules import Verdict
 
 PATIENCE = 2.0
-"""A run holds back later ones until it takes this many times as long as the slowest that ended."""
+"""Later runs wait for a run until it has taken this many times as long as the slowest that ended."""
 MIN_PATIENCE = 0.25
-"""Seconds; where runs take less, their order is worth more than the time."""
+"""Seconds; for shorter runs, keeping the order costs little."""
 MAX_REASON = 300
 """Characters of an error message that are kept."""
 
@@ -57,7 +57,7 @@ class Failure:
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """What became of all runs."""
+    """The outcome of all runs."""
 
     verdict: Verdict
     """Why it ended."""

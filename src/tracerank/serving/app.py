@@ -42,6 +42,7 @@ from tracerank.serving.wire import (
 )
 from tracerank.votes.base import Method
 from tracerank.votes.explanation import Explanation
+from tracerank.votes.spans import decision_span
 
 MAX_MISTAKES = 5
 """Mistakes of a request that are listed."""
@@ -141,15 +142,17 @@ def _routes(decider: Decider, method: str, settings: ServiceSettings, metrics: S
             pool, problems = await run_in_threadpool(pool_of, request)
         finally:
             reading -= 1
-        future = asyncio.wrap_future(decider.submit(pool, wants_reasons))
-        # Not asyncio.timeout, which drops a decision that was there in time while the event loop was held up.
-        await asyncio.wait([future], timeout=max(0.0, until - time.monotonic()))
-        if not future.done():
-            future.cancel()
-            raise HTTPException(504, "not decided in time")
-        found = future.result()
-        if found.decision.problem is not None:
-            raise ChatError(found.decision.problem)
+        with decision_span(method) as record:
+            future = asyncio.wrap_future(decider.submit(pool, wants_reasons))
+            # Not asyncio.timeout, which drops a decision that was there in time while the event loop was held up.
+            await asyncio.wait([future], timeout=max(0.0, until - time.monotonic()))
+            if not future.done():
+                future.cancel()
+                raise HTTPException(504, "not decided in time")
+            found = future.result()
+            if found.decision.problem is not None:
+                raise ChatError(found.decision.problem)
+            record(pool, found.decision)
         metrics.dropped.inc(len(found.decision.dropped))
         return pool, problems, found
 
@@ -193,6 +196,8 @@ async def _refused(request: Request, error: Exception) -> Response:
     status, detail, headers = 422, str(error), None
     if isinstance(error, StarletteHTTPException):
         status, detail, headers = error.status_code, error.detail, error.headers
+        if status == 404:
+            detail = "nothing is served here; /docs lists the endpoints, and --upstream adds those for chat"
     elif isinstance(error, RequestValidationError):  # FastAPI's own answer repeats the whole body
         found = error.errors()[:MAX_MISTAKES]
         detail = "; ".join(f"{'.'.join(map(str, one['loc']))}: {one['msg']}" for one in found)

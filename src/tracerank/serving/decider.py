@@ -1,8 +1,8 @@
-"""The thread in which the method works: requests in their order, together where several wait.
+"""The thread that decides: requests in order, in one batch where several wait.
 
 A method need not be thread-safe, so whatever uses it is done here. Batches are for trained networks: of 16 pools
 decided at once each takes half to a third of the CPU that it takes alone (K=16, webqa: 3.1 ms for 10.5; browsing: 6.8
-for 13.5). No request waits for company. Knows nothing of HTTP.
+for 13.5). No request waits for others. Knows nothing of HTTP.
 """
 
 from collections import deque
@@ -75,14 +75,14 @@ class Decider:
             turn()
 
     def _decide_waiting(self) -> None:
-        """The turn of a pool, and of those that wait behind it; nothing is left where its batch was an earlier one."""
+        """Decide what waits as one batch; an earlier batch may have taken all of it."""
         waiting = [self._jobs.popleft() for _ in range(min(self._max_batch, len(self._jobs)))]
         if batch := [job for job in waiting if job.future.set_running_or_notify_cancel()]:
             self._on_batch(len(batch))
             self._answer(batch)
 
     def _answer(self, batch: Sequence[_Job]) -> None:
-        """One failure must not cost the others their decision, nor an outage each of them the same wait."""
+        """Decide a batch; after a failure decide the rest one by one, unless a server is down for all of them."""
         left = deque(batch)
         try:
             for explanation in self._decided(batch):

@@ -1,11 +1,14 @@
 """The selector as two tools of the Model Context Protocol, by the official ``mcp`` package.
 
-A file may hold bad rollouts, which are dropped with a reason; an agent that writes a bad one can write it again, so
-here every field is checked, and a mistake is an error that says where it is.
+Bad rollouts in files are dropped with a reason. An agent that sends a bad one can correct it, so here every field is
+checked, and a mistake is an error that says where it is.
 """
 
+import json
+import os
 from collections.abc import Callable, Sequence
-from threading import Lock
+from contextlib import suppress
+from threading import Lock, Thread
 from typing import Annotated, Any, TypeVar
 
 from mcp.server import MCPServer
@@ -73,7 +76,30 @@ def create_server(method: Method) -> MCPServer[Any]:
 
 def run(method: Method) -> None:
     """Serve over stdin and stdout until the client leaves."""
+    _repair_stdin()
     create_server(method).run()
+
+
+def _repair_stdin() -> None:
+    """Replace lone surrogates, which pages hold: ``mcp`` leaves a message that has one without an answer."""
+    source, (readable, writable) = os.fdopen(os.dup(0), "rb"), os.pipe()
+    os.dup2(readable, 0)
+    os.close(readable)
+
+    def copy() -> None:
+        with source, os.fdopen(writable, "wb") as repaired:
+            for line in source:
+                repaired.write(_without_lone_surrogates(line))
+                repaired.flush()
+
+    Thread(target=copy, name="stdin", daemon=True).start()
+
+
+def _without_lone_surrogates(line: bytes) -> bytes:
+    if b"\\ud" in line.lower():
+        with suppress(ValueError, RecursionError):  # the server says that it is no JSON
+            return json.dumps(json.loads(line), ensure_ascii=False).encode("utf-8", "replace") + b"\n"
+    return line
 
 
 def checked_pool(question: str, items: Sequence[Any]) -> Pool:

@@ -1,4 +1,4 @@
-"""What a service counts, for Prometheus."""
+"""Prometheus metrics of the service."""
 
 import time
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ _POOLS = (1, 2, 4, 8, 16, 32, 64)
 
 
 class ServiceMetrics:
-    """Of one running service; each has a registry of its own."""
+    """Metrics of one running service, in a registry of their own."""
 
     def __init__(self) -> None:
         self.registry = own = CollectorRegistry()

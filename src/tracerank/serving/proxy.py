@@ -31,7 +31,7 @@ _CLIENT_LEFT = 499
 
 
 class Sampled(BaseModel):
-    """What the proxy looks at; the rest is passed on. Descriptions are what a client that is wrong gets to read."""
+    """The fields that the proxy reads; all others are passed on. Descriptions become error messages."""
 
     model_config = ConfigDict(strict=True)
     model: str | None = None
@@ -46,13 +46,13 @@ class Sampled(BaseModel):
 
 
 class ChatRequest(Sampled):
-    """Of ``/v1/chat/completions``."""
+    """Body of ``/v1/chat/completions``."""
 
     messages: Annotated[list[dict[str, Any]], Field(min_length=1, description="expected a list of messages")]
 
 
 class ResponseRequest(Sampled):
-    """Of ``/v1/responses``."""
+    """Body of ``/v1/responses``."""
 
     input: Annotated[str | list[dict[str, Any]], Field(min_length=1, description="expected a text or a list of items")]
     background: Annotated[Literal[False] | None, Field(description="the reply comes with the request")] = None
@@ -87,7 +87,7 @@ class ChatProxy:
 
         @router.get("/models", response_model=None)
         async def models(request: Request) -> Response:
-            """The models that may be asked for."""
+            """The models that requests may name."""
             return _json(await self._upstream.models(self._headers(request)))
 
         return router
@@ -97,11 +97,11 @@ class ChatProxy:
 
     async def _unless_disconnected(self, request: Request, path: str) -> Response:
         """The reply; when the client leaves first, everything under way for it is cancelled."""
-        body, asked = read_request(await request.body(), SHAPES[path])
+        body, wanted = read_request(await request.body(), SHAPES[path])
         if self._under_way >= self._settings.waiting:
             raise Refusal(429, "too many requests wait; try again", "rate_limit_error", headers={"Retry-After": "1"})
         self._under_way += 1
-        work = asyncio.create_task(self._answered(path, body, asked, self._headers(request)))
+        work = asyncio.create_task(self._answered(path, body, wanted, self._headers(request)))
         disconnected = asyncio.create_task(_disconnected(request))
         try:
             await asyncio.wait((work, disconnected), return_when=asyncio.FIRST_COMPLETED)
@@ -113,17 +113,17 @@ class ChatProxy:
             await asyncio.wait((work, disconnected))
 
     async def _answered(
-        self, path: str, body: Mapping[str, Any], asked: Sampled, headers: Mapping[str, str]
+        self, path: str, body: Mapping[str, Any], wanted: Sampled, headers: Mapping[str, str]
     ) -> Response:
-        settings, has_confidence = self._settings, isinstance(asked.stop, float)
+        settings, has_confidence = self._settings, isinstance(wanted.stop, float)
         sent = {name: value for name, value in body.items() if name not in _NOT_PASSED_ON}
-        sent["model"] = self._upstream.model_for(asked.model)
+        sent["model"] = self._upstream.model_for(wanted.model)
         if has_confidence:
             del sent["stop"]
-        best_of, note = asked.best_of or settings.best_of, None
+        best_of, note = wanted.best_of or settings.best_of, None
         if body.get("temperature") == 0 and best_of > 1:
             best_of, note = 1, GREEDY
-        rule = ExpectedGain(target=asked.stop if isinstance(asked.stop, float) else settings.stop)
+        rule = ExpectedGain(target=wanted.stop if isinstance(wanted.stop, float) else settings.stop)
         replies = Replies(body, self._method, rule, best_of, self._decider)
 
         async def sample(number: int) -> Completion:
@@ -145,9 +145,9 @@ class ChatProxy:
         about |= {"n": counts.pop("used"), **counts, "stopped": ended.verdict.reason}
         notes = "; ".join(filter(None, (note, about["note"])))
         completion = {**chosen, OWN_FIELD: {**about, "note": notes or None}}
-        if not asked.stream:
+        if not wanted.stream:
             return _json(completion)
-        wants_usage = bool((asked.stream_options or {}).get("include_usage"))
+        wants_usage = bool((wanted.stream_options or {}).get("include_usage"))
         pieces = chat_pieces(completion, wants_usage) if path == CHAT else response_events(completion)
         events = _events(pieces, path == CHAT)
         return StreamingResponse(events, media_type="text/event-stream", headers={"Cache-Control": "no-cache"})
@@ -160,7 +160,7 @@ class ChatProxy:
 
 
 def read_request(received: bytes, kind: type[Sampled]) -> tuple[dict[str, Any], Sampled]:
-    """A request as it came, and what it asks of the proxy; raises ``Refusal``."""
+    """The body of a request, and the fields that the proxy reads; raises ``Refusal``."""
     try:
         body = json.loads(received)
     except (ValueError, RecursionError):

@@ -12,13 +12,14 @@ from typing import Any
 
 from tracerank.endpoints.chat import Usage, record_to_message, text_in
 from tracerank.errors import MalformedRollout, ReadError, UsageError
-from tracerank.pools.types import Question
+from tracerank.pools.types import Question, Rollout
 from tracerank.sampling.waves import Failure
 from tracerank.serving.decider import Decider
 from tracerank.serving.shapes import forced_function, message_in, messages_of
 from tracerank.stopping.rules import BetaRule, Rule, State, Verdict
 from tracerank.stopping.session import Session
 from tracerank.votes.base import Method
+from tracerank.votes.spans import decision_span
 
 CALLS_AGREE = 0.9
 """Probability that the most frequent tools stay so at which sampling stops; three samples that agree are enough."""
@@ -40,7 +41,6 @@ class Replies:
         self._decider = decider
         self._calls_rule = BetaRule(CALLS_AGREE)
         self._texts = Session(Question("request", last_question(self._messages)), method, budget, rule)
-        self._text_numbers: list[int] = []
         self._calls: dict[int, Calls] = {}
         self.completions: dict[int, Completion] = {}
         self.failures: list[Failure] = []
@@ -55,16 +55,15 @@ class Replies:
         if calls and {name for name, _ in calls} != {self._forced}:
             self._calls[number] = calls
             return
-        self._text_numbers.append(number)
         if calls:  # of the forced function: its arguments are the answer
             message = {"role": "assistant", "content": "\n".join(arguments for _, arguments in calls)}
         given: dict[str, Any] = {"messages": [*self._messages, *_cited(ended), message]}
         if "output" in ended and not calls:
             given = {"input": self._messages, "output": ended["output"]}
         try:
-            self._decider.call(self._texts.add, given)
+            self._decider.call(self._texts.add, {**given, "sample_id": number})
         except (MalformedRollout, ReadError, UsageError):  # then the text stands alone
-            self._decider.call(self._texts.add, text_in(message.get("content")))
+            self._decider.call(self._texts.add, Rollout(number, text_in(message.get("content"))))
 
     def should_continue(self) -> Verdict:
         left = self._budget - len(self.completions) - len(self.failures)
@@ -79,14 +78,18 @@ class Replies:
 
     def chosen(self) -> tuple[Completion, dict[str, Any]]:
         """The completion to return, and why; there must be one."""
-        confidence = rank_score = None
         if self._are_calls:
             (number, agree), note = self._most_called(), NOT_CALIBRATED
-        elif (decision := self._decider.call(self._texts.decision)).sample_id is None:
-            number, agree, note = min(self.completions), 0, ALL_EMPTY
+            confidence = rank_score = None
         else:
-            number, agree = self._text_numbers[decision.sample_id], max(1, len(decision.group))
+            with decision_span(self._texts.method.name) as record:
+                decision = self._decider.call(self._texts.decision)
+                record(self._texts.pool, decision)
             confidence, rank_score, note = decision.confidence, decision.rank_score, decision.note or ""
+            if decision.sample_id is None:
+                number, agree, note = min(self.completions), 0, ALL_EMPTY
+            else:
+                number, agree = decision.sample_id, max(1, len(decision.group))
         return self.completions[number], {
             "chosen": number,
             "confidence": confidence,

@@ -1,8 +1,8 @@
 """Who may use a service, and what a request may take: allowed hosts, a bearer token, and a limit on bodies.
 
-A web page may point a name of its own at this machine and would then read our replies, so hosts are checked by
-Starlette's ``TrustedHostMiddleware``.
-TLS, slow clients, connection counts and rate limits are a reverse proxy's matter.
+A web page can make its own domain resolve to this machine and then read replies, so Starlette's
+``TrustedHostMiddleware`` checks the host. TLS, slow clients, connection counts and rate limits are left to a reverse
+proxy.
 """
 
 import hmac

@@ -8,14 +8,14 @@ from importlib import metadata
 
 MEGABYTE = 2**20
 MAX_ROLLOUTS = 256
-"""Rollouts of a request."""
+"""Rollouts in a request, at most."""
 MAX_SAMPLES = 64
-"""Samples of a chat completion."""
+"""Samples of a chat completion, at most."""
 
 
 @dataclass(frozen=True, slots=True)
 class ServiceSettings:
-    """Of one service. TLS, slow clients and rate limits are left to a reverse proxy."""
+    """Settings of one service."""
 
     token: str | None = field(default=None, repr=False)
     """Bearer token that requests must carry; None: no token."""

@@ -1,7 +1,7 @@
-"""The two shapes in which OpenAI's clients ask and are answered: chat completions, and responses.
+"""OpenAI's two APIs for text: chat completions, and responses.
 
-A reply of either is read as the message of an assistant. A call of the function that a request forces is no step but
-the answer: its arguments are compared by their fields. Streams have all of a reply in few pieces.
+A reply of either is read as the message of an assistant. A call of the function that a request forces is the answer,
+not a step: its arguments are compared by their fields. A stream carries the whole reply in a few pieces.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -11,19 +11,19 @@ from tracerank.endpoints.chat import text_in
 
 Reply = Mapping[str, Any]
 CHAT, RESPONSES = "chat/completions", "responses"
-"""Paths, by which the shapes go."""
+"""Paths, which identify the API."""
 MAX_CHOICES = 16
-"""Of a reply to a request for one."""
+"""Choices in a reply to a request for one; more are refused."""
 OWN_FIELD = "tracerank"
-"""Of the reply: how it was sampled."""
+"""Field of the reply that says how it was sampled."""
 _ENVELOPE = ("id", "created", "model", "system_fingerprint", "service_tier")
 """What every piece of a stream repeats."""
 
 
 def messages_of(body: Mapping[str, Any]) -> list[Any]:
     """The conversation that a request continues."""
-    asked = body["input"] if "input" in body else body["messages"]
-    return [{"role": "user", "content": asked}] if isinstance(asked, str) else list(asked)
+    given = body["input"] if "input" in body else body["messages"]
+    return [{"role": "user", "content": given}] if isinstance(given, str) else list(given)
 
 
 def message_in(reply: Reply) -> dict[str, Any] | None:
@@ -48,7 +48,8 @@ def forced_function(body: Mapping[str, Any]) -> str | None:
         choice = tools[0]
     if not isinstance(choice, Mapping) or choice.get("type") != "function":
         return None
-    name = choice.get("name") or (choice.get("function") or {}).get("name")
+    function = choice.get("function")
+    name = choice.get("name") or (function.get("name") if isinstance(function, Mapping) else None)
     return name if isinstance(name, str) else None
 
 

@@ -57,12 +57,12 @@ class Upstream:
         # How long a completion may take is limited by the caller.
         self._http = httpx.AsyncClient(limits=limits, timeout=httpx.Timeout(None, connect=CONNECT_SECONDS))
 
-    def model_for(self, asked: str | None) -> str:
+    def model_for(self, named: str | None) -> str:
         """The model to name for a request that names this one; raises ``Refusal``."""
-        if self.model is not None and asked not in (None, self.model):
-            message = f"the model {asked!r} does not exist here; there is {self.model!r}"
+        if self.model is not None and named not in (None, self.model):
+            message = f"the model {named!r} does not exist here; there is {self.model!r}"
             raise Refusal(404, message, "invalid_request_error", param="model", code="model_not_found")
-        return self.model or asked or self.config.model
+        return self.model or named or self.config.model
 
     async def complete(self, path: str, body: Mapping[str, Any], headers: Mapping[str, str]) -> dict[str, Any]:
         """One completion or response with a message; raises ``Refusal``."""

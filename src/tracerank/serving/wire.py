@@ -1,4 +1,4 @@
-"""What clients send and get: JSON bodies, and their way into a pool and out of a decision."""
+"""JSON bodies of requests and replies, and how they become pools and are made from decisions."""
 
 import json
 import math
@@ -102,13 +102,15 @@ class _Described:
 
 
 Item = Annotated[_Item, _Described]
-"""A rollout of which every field is checked."""
+"""A rollout whose every field is checked."""
 Given = Annotated[str | dict[str, Any], _Described]
-"""A rollout of which whatever a reader knows is taken."""
+"""A rollout in any form that a reader knows."""
 
 
 def _in_unicode(body: Any) -> Any:
     """Lone surrogates, which pages hold and UTF-8 cannot express, become question marks."""
+    if isinstance(body, bytes):  # FastAPI reads no other content type, which any web page may send
+        raise ValueError("expected JSON with the header 'content-type: application/json'")
     with suppress(TypeError):
         orjson.dumps(body)
         return body
@@ -129,13 +131,39 @@ class SelectRequest(BaseModel, extra="forbid", json_schema_extra={"examples": [_
     map: Annotated[dict[str, str] | None, Field(description="Our names of fields to theirs; dots lead inside.")] = None
 
 
+Verdict = Literal["approve", "redo", "reject", "tie", "abstain"]
+APPROVED_FROM, REJECTED_BELOW = 0.7, 0.5
+"""Of the confidence or else the rank score; of the confidence only, since a rank score is no probability."""
+
+
+def verdict_on(decision: Decision) -> Verdict:
+    """What a router may do with a decision."""
+    if decision.answer is None:
+        return "abstain"
+    chosen = None if decision.sample_id is None else decision.scores.get(decision.sample_id)
+    rivals = decision.scores.keys() - {*decision.group} if decision.group else ()
+    if any(decision.scores[rival] == chosen for rival in rivals):
+        return "tie"
+    if decision.confidence is not None and decision.confidence < REJECTED_BELOW:
+        return "reject"
+    return "approve" if (decision.certainty or 0.0) >= APPROVED_FROM else "redo"
+
+
 class SelectReply(BaseModel):
-    """What ``tracerank select`` writes on a line, and what could not be read as it stood."""
+    """What ``tracerank select`` writes on a line, a verdict, and what could not be read as it stood."""
 
     question_id: str
     question: str
     answer: Annotated[str | None, Field(description="null: no rollout can be chosen.")]
     sample_id: int | None
+    verdict: Annotated[
+        Verdict,
+        Field(
+            description=f"approve: a confidence, or else a rank score, of {APPROVED_FROM:g} or more; redo: less, so "
+            f"more rollouts may help; reject: a confidence below {REJECTED_BELOW:g}; tie: another answer has the same "
+            "score; abstain: no rollout can be chosen."
+        ),
+    ]
     scores: dict[str, float]
     dropped: dict[str, str]
     group: list[int]
@@ -244,7 +272,8 @@ def pool_of(request: SelectRequest) -> tuple[Pool, list[str]]:
 
 def select_reply(pool: Pool, problems: list[str], decision: Decision) -> SelectReply:
     """The decision as a client gets it."""
-    return SelectReply(**decision_to_record(pool.question, decision), problems=problems)
+    record = decision_to_record(pool.question, decision)
+    return SelectReply(**record, verdict=verdict_on(decision), problems=problems)
 
 
 def explain_reply(pool: Pool, problems: list[str], explanation: Explanation) -> ExplainReply:

@@ -70,8 +70,8 @@ def walks_of(
 def _walk(index: int, question: Question, rollouts: Sequence[Rollout], method: Method) -> Walk:
     session = Session(question, method, budget=len(rollouts))
     states, right = [], []
-    for rollout in rollouts:
-        session.add(rollout)
+    for number, rollout in enumerate(rollouts):
+        session.add(replace(rollout, sample_id=number))
         states.append(session.state)
         label = 0.0 if session.chosen is None else correctness(rollouts[session.chosen], question.references)
         if label is None:
@@ -119,13 +119,18 @@ class Replay:
         return next(one for one in self.outcomes if one.rule == FixedK(self.k).name)
 
     @property
-    def sentence(self) -> str:
+    def best(self) -> Outcome:
         """The setting with the fewest rollouts and no loss, or else with the highest accuracy."""
         gains = [one for one in self.outcomes if one.family == GAIN]
         near = [one for one in gains if one.loss[0] >= -NEAR]
-        best = min(near, key=lambda one: one.rollouts) if near else max(gains, key=lambda one: one.accuracy)
+        return min(near, key=lambda one: one.rollouts) if near else max(gains, key=lambda one: one.accuracy)
+
+    @property
+    def sentence(self) -> str:
+        """What the best setting costs and brings."""
+        best = self.best
         mean, low, high = (100 * value for value in best.loss)
-        verdict = "the same accuracy as" if near else f"{-mean:.1f} points less accurate than"
+        verdict = "the same accuracy as" if best.loss[0] >= -NEAR else f"{-mean:.1f} points less accurate than"
         return (
             f"{best.rule}: {verdict} {self.k} rollouts ({100 * self.full.accuracy:.1f}%) with {best.rollouts:.1f} on "
             f"average ({mean:+.1f} points [{low:+.1f}, {high:+.1f}])"

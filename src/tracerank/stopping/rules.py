@@ -150,7 +150,7 @@ shipped_recovery = cache(partial(read_recovery, SHIPPED))
 
 @dataclass(frozen=True, slots=True)
 class ExpectedGain:
-    """Until continuing is not worth it: P(the answer is wrong) times P(more rollouts correct it).
+    """Until another rollout is not worth it: P(the answer is wrong) times P(more rollouts correct it).
 
     ``within`` is the accuracy that may be lost against the whole budget, ``price`` the accuracy that one rollout must
     bring, ``target`` a sufficient confidence; give one of them, or none for ``WITHIN``.

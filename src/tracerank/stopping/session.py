@@ -8,16 +8,18 @@
 Each rollout is read once; the method decides on the whole pool again.
 """
 
+from bisect import insort
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from itertools import takewhile
+from itertools import count, takewhile
+from operator import attrgetter
 
 from tracerank.deciding import Given, pool_of_given
 from tracerank.errors import UsageError
 from tracerank.evidence.selector import EvidenceSelector
 from tracerank.evidence.table import evidence_table
 from tracerank.evidence.text import TextLines
-from tracerank.methods import EVIDENCE, fitted_method
+from tracerank.methods import EVIDENCE, fitted_method, is_fitted, load_method
 from tracerank.pools.pool import PAPER_K, Pool
 from tracerank.pools.types import Question, Retained, Rollout
 from tracerank.readers.base import Record
@@ -37,11 +39,11 @@ class Session:
     def __init__(
         self,
         question: str | Question,
-        selector: Method | str | None = None,
+        method: Method | str = EVIDENCE,
         budget: int = PAPER_K,
         rule: Rule | None = None,
     ) -> None:
-        """``selector``: any method, or the folder of a selector; None: the shipped one. ``budget``: maximum rollouts.
+        """``method`` is a name such as ``majority``, a folder, or any method. ``budget``: maximum rollouts.
 
         Of an escalating method, the first one decides after each rollout, and the second one only in ``decision()``.
         """
@@ -50,8 +52,11 @@ class Session:
         self.question = question if isinstance(question, Question) else Question("request", question)
         self.budget = budget
         self.rule: Rule = rule or ExpectedGain()
-        self._final = fitted_method(selector or EVIDENCE) if isinstance(selector, str | None) else selector
-        self._first = self._final.first if isinstance(self._final, Escalating) else self._final
+        if isinstance(method, str):
+            method = fitted_method(method) if is_fitted(method) else load_method(method)
+        self.method: Method = method
+        """What decides in the end."""
+        self._first = method.first if isinstance(method, Escalating) else method
         self._rollouts: list[Rollout] = []
         self._dropped: dict[int, str] = {}
         self._answered: list[Rollout] = []
@@ -69,13 +74,20 @@ class Session:
         return Pool(self.question, tuple(self._rollouts))
 
     def add(self, given: Given | Sequence[Record]) -> Rollout:
-        """Add an answer, a record in any readable form, a conversation or a rollout; None: a failed run."""
-        rollout = replace(read_rollout(self.question.text, given), sample_id=len(self))
+        """Add an answer, a record in any readable form, a conversation or a rollout; None: a failed run.
+
+        A rollout or record keeps its ``sample_id`` unless another has it; all else takes the first that is free.
+        """
+        own = given.sample_id if isinstance(given, Rollout) else None
+        own = given.get("sample_id") if isinstance(given, Mapping) else own
+        taken = {one.sample_id for one in self._rollouts}
+        number = own if type(own) is int and own not in taken else next(n for n in count() if n not in taken)
+        rollout = replace(read_rollout(self.question.text, given), sample_id=number)
         self._rollouts.append(rollout)
         if (reason := ANSWERED.reason_to_drop(rollout)) is not None:
             self._dropped[rollout.sample_id] = reason
         else:
-            self._answered.append(rollout)
+            insort(self._answered, rollout, key=attrgetter("sample_id"))  # as a pool has them
         self._update()
         return rollout
 
@@ -90,12 +102,12 @@ class Session:
 
     @property
     def chosen(self) -> int | None:
-        """The index of the rollout whose answer would be returned now; None: there is none."""
+        """The ``sample_id`` of the rollout whose answer would be returned now; None: there is none."""
         return self._decided().sample_id
 
     def decision(self) -> Decision:
         """What would be returned now."""
-        return self._final.decide(self.pool) if isinstance(self._final, Escalating) else self._decided()
+        return self.method.decide(self.pool) if isinstance(self.method, Escalating) else self._decided()
 
     @property
     def _has_reports(self) -> bool:
@@ -124,14 +136,14 @@ class Session:
             self.state = State(len(self))
             return
         rows = {answered[index].sample_id: row for row, members in enumerate(table.rollouts) for index in members}
-        meanings = [rows.get(index) for index in range(len(self))]
-        chosen, last = None if self.chosen is None else meanings[self.chosen], meanings[-1]
+        meanings = [rows.get(one.sample_id) for one in self._rollouts]
+        chosen, last = None if self.chosen is None else rows.get(self.chosen), meanings[-1]
         self.state = State(
             len(self),
             tuple(sorted(table.votes.tolist(), reverse=True)),
             decision.certainty,
             agrees=chosen is not None and last == chosen,
-            changed=before is not None and meanings[before] != chosen,
+            changed=before is not None and rows.get(before) != chosen,
             run=0 if last is None else sum(1 for _ in takewhile(lambda each: each == last, reversed(meanings))),
         )
 

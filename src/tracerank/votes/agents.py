@@ -161,8 +161,8 @@ class AgentTally:
         compared = {name: found for name, found in _agreements(casts).items() if found[1] >= MIN_COMPARED}
         shared = sum(len({cast.agent for cast in pool}) > 1 for pool in casts)
         if len(compared) < MIN_AGENTS:
-            named = f"{len(compared)} agents answer beside others" if compared else "no rollout names its agent"
-            return f"{named}; at least {MIN_AGENTS} are needed"
+            named = f"{len(compared)} agents answer beside others {MIN_COMPARED} times or more"
+            return f"{named if any(casts) else 'no rollout names its agent'}; at least {MIN_AGENTS} are needed"
         if shared < MIN_POOLS:
             return f"in {shared} pools several agents answer; at least {MIN_POOLS} are needed"
         total = sum(count for _, count in compared.values())

@@ -2,7 +2,7 @@
 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field, fields, replace
 from functools import partial
 from pathlib import Path
 from traceback import walk_tb
@@ -10,6 +10,7 @@ from typing import Any, Protocol, TypeVar, runtime_checkable
 
 from tracerank.endpoints.chat import Usage
 from tracerank.errors import ChatError, TraceRankError, UndecidedPool
+from tracerank.pools.html_tables import html_table
 from tracerank.pools.pool import Pool
 from tracerank.pools.types import Question
 from tracerank.votes.missing import Missing
@@ -27,7 +28,7 @@ CLAIMS = ("claims", "lacks", "reports")
 """What of such a table a decision's record has."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Decision:
     """The answer a method returns for a pool."""
 
@@ -57,7 +58,7 @@ class Decision:
     reply: str | None = None
     """What a model wrote and the answer was read from, whole and as it came; None: no model wrote an answer."""
     counts: Mapping[str, int] = field(default_factory=dict)
-    """What happened while a model was asked, in the words below; empty: nothing out of the ordinary."""
+    """Events to count while a model was asked, such as ``read leniently``; empty: nothing out of the ordinary."""
     is_fault: bool = False
     """Whether the method itself failed, and would again; a server may succeed on another try."""
     escalated: "Escalation | None" = None
@@ -66,6 +67,41 @@ class Decision:
     """What evidence would decide the pool; None: not looked for."""
     claims: ClaimTable | None = None
     """The claims of all answers, where these are long; None: they are short, or the method does not compare them."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """In plain values, as ``tracerank select`` writes them.
+
+        ``escalated``, ``missing`` and the claims of long answers are there only where the decision has them.
+        """
+        later = {"escalated": self.escalated, "missing": self.missing}
+        table = {} if self.claims is None else self.claims.record()
+        return {
+            "question_id": self.question_id,
+            "answer": self.answer,
+            "sample_id": self.sample_id,
+            "scores": {str(sample_id): score for sample_id, score in self.scores.items()},  # as JSON has them anyway
+            "dropped": {str(sample_id): reason for sample_id, reason in self.dropped.items()},
+            "group": list(self.group),
+            "confidence": self.confidence,
+            "basis": self.basis,
+            "rank_score": self.rank_score,
+            "usage": None if self.usage is None else asdict(self.usage),
+            "note": self.note,
+            "problem": self.problem,
+            **{name: value.record() for name, value in later.items() if value is not None},
+            **{name: table[name] for name in CLAIMS if table},
+        }
+
+    def __repr__(self) -> str:
+        """Without what is empty or unknown."""
+        known = ((one.name, getattr(self, one.name)) for one in fields(self))
+        shown = (f"{name}={value!r}" for name, value in known if value or type(value) in (int, float))
+        return f"Decision({', '.join(shown)})"
+
+    def _repr_html_(self) -> str:
+        names = ("sample_id", "group", "confidence", "basis", "rank_score", "note", "problem")
+        rows = [(name, getattr(self, name)) for name in names if getattr(self, name) is not None]
+        return html_table(self.answer or "no answer", ("", ""), rows)
 
     @property
     def certainty(self) -> float | None:
@@ -143,29 +179,8 @@ def with_note(decision: Decision, *notes: str | None) -> Decision:
 
 
 def decision_to_record(question: Question, decision: Decision) -> dict[str, Any]:
-    """The decision in plain values: what ``tracerank select`` writes on a line, and what services return.
-
-    ``escalated``, ``missing`` and the claims of long answers are there only where the decision has them.
-    """
-    later = {"escalated": decision.escalated, "missing": decision.missing}
-    table = {} if decision.claims is None else decision.claims.record()
-    return {
-        "question_id": question.id,
-        "question": question.text,
-        "answer": decision.answer,
-        "sample_id": decision.sample_id,
-        "scores": {str(sample_id): score for sample_id, score in decision.scores.items()},  # as JSON has them anyway
-        "dropped": {str(sample_id): reason for sample_id, reason in decision.dropped.items()},
-        "group": list(decision.group),
-        "confidence": decision.confidence,
-        "basis": decision.basis,
-        "rank_score": decision.rank_score,
-        "usage": None if decision.usage is None else asdict(decision.usage),
-        "note": decision.note,
-        "problem": decision.problem,
-        **{name: value.record() for name, value in later.items() if value is not None},
-        **{name: table[name] for name in CLAIMS if table},
-    }
+    """The decision with its question, in plain values: a line of ``tracerank select``, and what services return."""
+    return {"question_id": question.id, "question": question.text, **decision.to_dict()} | {"question_id": question.id}
 
 
 def decision_line(pool: Pool, decision: Decision, method: str) -> dict[str, Any]:

@@ -119,8 +119,8 @@ def test_the_core_stands_where_it_says(question: str, text: str) -> None:
     ],
 )
 def test_a_text_of_the_pool_may_give_two_names_for_one_thing(a: str, b: str, text: str) -> None:
-    assert tr.group_answers([a, b], "Who is meant?", evidence=["Nothing here.", text]) == (0, 0)
-    assert tr.group_answers([b, a], "Who is meant?", evidence=[text]) == (0, 0)
+    assert tr.group_answers("Who is meant?", [a, b], evidence=["Nothing here.", text]) == (0, 0)
+    assert tr.group_answers("Who is meant?", [b, a], evidence=[text]) == (0, 0)
 
 
 @pytest.mark.parametrize(
@@ -135,27 +135,27 @@ def test_a_text_of_the_pool_may_give_two_names_for_one_thing(a: str, b: str, tex
 )
 def test_no_text_joins_answers_that_conflict(question: str, a: str, b: str) -> None:
     hostile = [f"{a}, also known as {b}. {b} (born {a})", f"{a} ({b})"]
-    assert tr.group_answers([a, b], question, evidence=hostile) == (0, 1)
+    assert tr.group_answers(question, [a, b], evidence=hostile) == (0, 1)
 
 
 def test_a_text_that_names_both_without_saying_that_they_are_one_joins_nothing() -> None:
     texts = ["Mark Twain met Samuel Clemens.", "Mark Twain (Samuel Clemens)", "", "Mark Twain, also known as a wit"]
-    assert tr.group_answers(["Mark Twain", "Samuel Clemens"], "Who is meant?", evidence=texts) == (0, 1)
+    assert tr.group_answers("Who is meant?", ["Mark Twain", "Samuel Clemens"], evidence=texts) == (0, 1)
 
 
 def test_the_level_chooses_how_strictly_answers_are_grouped() -> None:
     answers = ["Rembrandt", "The Night Watch was painted by Rembrandt van Rijn.", "rembrandt", "Rembrandt van Rijn"]
     question = "Who painted The Night Watch?"
-    assert tr.group_answers(answers, question) == group_by_meaning(answers, question) == (0, 0, 0, 0)
-    assert tr.group_answers(answers, question, level="default") == (0, 1, 0, 1)
-    assert tr.group_answers(answers, question, "exact") == (0, 1, 0, 2)
+    assert tr.group_answers(question, answers) == group_by_meaning(answers, question) == (0, 0, 0, 0)
+    assert tr.group_answers(question, answers, level="default") == (0, 1, 0, 1)
+    assert tr.group_answers(question, answers, "exact") == (0, 1, 0, 2)
     with pytest.raises(ValueError, match="meaning, exact, default"):
-        tr.group_answers(answers, question, "fuzzy")
+        tr.group_answers(question, answers, "fuzzy")
 
 
 def test_aliases_join_groups_by_meaning() -> None:
     answers = ["Bombay", "Mumbai was it.", "Leopold", None, "Mumbai"]
-    assert tr.group_answers(answers, aliases=[("Leopold", "Mumbai")])[2] == tr.group_answers(answers)[4]
+    assert tr.group_answers("", answers, aliases=[("Leopold", "Mumbai")])[2] == tr.group_answers("", answers)[4]
 
 
 def test_votes_by_meaning_are_a_method() -> None:

@@ -5,7 +5,7 @@ from random import Random
 from tests.lab.shelves import HOSTILE, hostile_row
 from tracerank.lab.corpus.base import Passage
 from tracerank.lab.tools.ranked_search import chunk_text, print_ranked
-from tracerank.readers.formats.search_r1 import SearchR1Reader
+from tracerank.readers.formats.marked import SearchR1Reader
 from tracerank.readers.ranked import split_ranked
 
 

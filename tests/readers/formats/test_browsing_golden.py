@@ -12,7 +12,7 @@ from tracerank.pools.documents import fallback_key
 from tracerank.pools.pool import Pool
 from tracerank.pools.types import BROWSING, RETENTION_RULES, Evidence, Question, Retained, Rollout
 from tracerank.pools.urls import OFFICIAL
-from tracerank.readers.browser.headers import read_header
+from tracerank.readers.browser.headers import after_cursor, page_header
 from tracerank.readers.formats.browsing import BrowsingReader
 
 K = 16
@@ -169,7 +169,7 @@ def test_every_event_has_the_same_parent_cursor_and_validity(
 
 def test_page_headers_are_read_as_the_official_parser_does() -> None:
     for fact in unit_facts("page_identity"):
-        header = read_header(fact["input"])
+        header = page_header(fact["input"][after_cursor(fact["input"]) :])
         assert {
             "view_type": header.kind,
             "url": header.url,

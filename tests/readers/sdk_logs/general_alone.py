@@ -1,17 +1,12 @@
-"""How far the general reader gets alone: over the logs of both scenarios, and over one record of every known format.
+"""How far the general reader gets alone with one record of every known format.
 
-``python -m tests.readers.sdk_logs.general_alone`` prints it. A record of a known format that it reads otherwise than
-its own reader, with high or medium confidence and without a word, is misread in silence.
+A record that it reads otherwise than its own reader, with high or medium confidence and without a word, is misread in
+silence.
 """
 
-import sys
-from collections import Counter
 from dataclasses import dataclass
 
 from tests.readers.sample_records import SAMPLES
-from tests.readers.sdk_logs.compare import expected_of, layouts_of, outcome
-from tests.readers.sdk_logs.layouts import MISSING
-from tests.readers.sdk_logs.make import SCENARIOS
 from tracerank.errors import MalformedRollout
 from tracerank.readers.base import Parsed
 from tracerank.readers.detect import READERS
@@ -59,24 +54,3 @@ def _seen(parsed: Parsed) -> tuple[object, ...]:
     texts = sorted(" ".join(one.text.split()) for search in searches for one in search.evidence)
     queries = [search.query for search in searches if search.query is not None]
     return (" ".join(parsed.question.text.split()), parsed.rollout.answer, queries, texts)
-
-
-def main() -> int:
-    """Prints both measures."""
-    for scenario, about in SCENARIOS.items():
-        grades: Counter[str] = Counter()
-        for sdk in sorted(path.parent for path in about.fixtures.glob("*/expected.json")):
-            for layout, place in layouts_of(sdk).items():
-                found = outcome(place, expected_of(sdk), MISSING.get(f"{sdk.name}/{layout}", ()), "general")
-                grades[found.grade + ", silently" * found.is_silent] += 1
-        print(f"{scenario} scenario, general reader alone: {dict(grades)}")
-    print("known formats:")
-    for name in SAMPLES:
-        found_of = compared(name)
-        same = "as its own reader" if not found_of.differing else f"other {', '.join(found_of.differing)}"
-        print(f"  {name}: {same}; {found_of.told or ('SILENT' if found_of.is_silent else 'sure')}")
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

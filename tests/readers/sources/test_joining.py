@@ -47,21 +47,21 @@ def joined(joining: Joining, records: Iterable[RecordAt]) -> list[tuple[Any, str
 
 def test_pieces_are_joined_in_order_of_first_appearance() -> None:
     records = items(("a", "1"), ("b", "2"), ("a", "3"), ("b", "4"))
-    assert joined(Joining([Lines()], None), records) == [(("1", "3"), "x:1", 20), (("2", "4"), "x:2", 20)]
+    assert joined(Joining(Lines(), None), records) == [(("1", "3"), "x:1", 20), (("2", "4"), "x:2", 20)]
 
 
 def test_one_record_may_belong_to_several_rollouts() -> None:
-    assert joined(Joining([Lines()], None), items(("ab", "1"))) == [(("1",), "x:1", 5), (("1",), "x:1", 5)]
+    assert joined(Joining(Lines(), None), items(("ab", "1"))) == [(("1",), "x:1", 5), (("1",), "x:1", 5)]
 
 
 def test_other_records_pass_at_once() -> None:
     plain = RecordAt({"words": ("whole",)}, "x:9", 10)
     records = [*items(("a", "1")), plain, *items(("a", "2"))]
-    assert [words for words, _, _ in joined(Joining([Lines()], None), records)] == [("whole",), ("1", "2")]
+    assert [words for words, _, _ in joined(Joining(Lines(), None), records)] == [("whole",), ("1", "2")]
 
 
 def test_a_rollout_is_given_out_when_the_window_has_passed() -> None:
-    joining = Joining([Lines()], 30)
+    joining = Joining(Lines(), 30)
     given: list[Any] = []
     for item in joining.through(items(*((name, name) for name in "abcdefgh"))):
         given.append(item.value["words"])
@@ -71,7 +71,7 @@ def test_a_rollout_is_given_out_when_the_window_has_passed() -> None:
 
 def test_its_own_pieces_do_not_close_a_rollout() -> None:
     records = items(*[("a", str(n)) for n in range(50)])
-    assert len(joined(Joining([Lines()], 30), records)) == 1
+    assert len(joined(Joining(Lines(), 30), records)) == 1
 
 
 def test_a_piece_that_comes_back_stops_the_reading(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Spans as real tracers write them; ``make_spans.py`` beside this made the files."""
+"""Spans as real tracers write them: LangChain and smolagents by OpenInference, Strands by its own; three spellings."""
 
 import json
 from pathlib import Path

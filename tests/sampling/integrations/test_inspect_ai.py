@@ -1,5 +1,6 @@
 """The solver in a real evaluation, with Inspect's own mock model."""
 
+import tomllib
 import warnings
 from collections import defaultdict
 from pathlib import Path
@@ -7,7 +8,6 @@ from typing import Any
 
 import pytest
 
-from tracerank.sampling.integrations.inspect_ai import METADATA, best_of
 from tracerank.stopping.rules import FixedK
 from tracerank.votes.voting import MajorityVote
 
@@ -18,7 +18,9 @@ with warnings.catch_warnings():
     from inspect_ai.dataset import Sample
     from inspect_ai.model import ModelOutput, ModelUsage, get_model
     from inspect_ai.scorer import match
-    from inspect_ai.solver import generate, solver
+    from inspect_ai.solver import SolverSpec, generate, solver
+
+    from tracerank.sampling.integrations.inspect_ai import METADATA, best_of
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::DeprecationWarning"),
@@ -44,16 +46,15 @@ def model() -> Any:
     return get_model("mockllm/model", custom_outputs=output, memoize=False)
 
 
-def evaluated(folder: Path, **task: Any) -> Any:
-    [log] = inspect_ai.eval(
-        inspect_ai.Task(dataset=SAMPLES, **task), model=model(), log_dir=str(folder), display="none"
-    )
+def evaluated(folder: Path, solver: Any) -> Any:
+    task = inspect_ai.Task(dataset=SAMPLES, scorer=match())
+    [log] = inspect_ai.eval(task, solver=solver, model=model(), log_dir=str(folder), display="none")
     assert log.status == "success", log.error
     return log
 
 
 def test_the_solver_goes_on_with_the_chosen_run(tmp_path: Path) -> None:
-    log = evaluated(tmp_path, solver=best_of(generate(), 3, selector=MajorityVote(), rule=FixedK(3)), scorer=match())
+    log = evaluated(tmp_path, best_of(generate(), 3, method=MajorityVote(), rule=FixedK(3)))
     assert log.results.scores[0].metrics["accuracy"].value == 1.0
     assert {sample.output.completion for sample in log.samples} == {"Paris", "Rome"}
     assert {tuple(sample.metadata[METADATA]["group"]) for sample in log.samples} == {(1, 2), (0, 2)}
@@ -66,7 +67,7 @@ def test_an_agent_runs_as_a_solver_does(tmp_path: Path) -> None:
     for output in outputs:
         output.usage = ModelUsage(input_tokens=1, output_tokens=1, total_tokens=2)
     task = inspect_ai.Task(
-        dataset=SAMPLES[:1], solver=best_of(react(), 3, selector=MajorityVote(), rule=FixedK(3)), scorer=match()
+        dataset=SAMPLES[:1], solver=best_of(react(), 3, method=MajorityVote(), rule=FixedK(3)), scorer=match()
     )
     submitting = get_model("mockllm/model", custom_outputs=outputs, memoize=False)
     [log] = inspect_ai.eval(task, model=submitting, log_dir=str(tmp_path), display="none")
@@ -74,6 +75,16 @@ def test_an_agent_runs_as_a_solver_does(tmp_path: Path) -> None:
     [sample] = log.samples
     assert sample.output.completion.endswith("Paris")  # after what the mock model says beside its call
     assert len(sample.metadata[METADATA]["group"]) == 2
+
+
+def test_it_is_found_by_its_entry_point(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    declared = tomllib.loads((Path(__file__).parents[3] / "pyproject.toml").read_text())["project"]["entry-points"]
+    [(name, target)] = declared["inspect_ai"].items()
+    assert target == best_of.__module__
+    named = SolverSpec(f"{name}/best_of", {}, {"inner": "generate", "k": 3, "method": "majority"})
+    log = evaluated(tmp_path, named)
+    assert {sample.output.completion for sample in log.samples} == {"Paris", "Rome"}
+    assert log.eval.solver == "tracerank/best_of"
 
 
 def failing(times: int) -> Any:
@@ -98,7 +109,7 @@ def test_a_failing_fork_is_listed_and_only_when_all_fail_does_the_sample(
     tmp_path: Path, times: int, status: str
 ) -> None:
     task = inspect_ai.Task(
-        dataset=SAMPLES[:1], solver=best_of(failing(times), 4, selector=MajorityVote()), scorer=match()
+        dataset=SAMPLES[:1], solver=best_of(failing(times), 4, method=MajorityVote()), scorer=match()
     )
     [log] = inspect_ai.eval(task, model=model(), log_dir=str(tmp_path), display="none")
     assert log.status == status

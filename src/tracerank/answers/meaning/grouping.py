@@ -51,13 +51,13 @@ def answer_core(question: str, text: str) -> Core:
 
 
 def group_answers(
+    question: str,
     answers: Sequence[str | None],
-    question: str = "",
     level: str = MEANING,
     aliases: Aliases = (),
     evidence: Sequence[str] = (),
 ) -> tuple[int, ...]:
-    """A group number per answer, in order of first appearance; ``NO_GROUP`` for what answers nothing.
+    """A group number per answer, in order of first appearance; ``NO_GROUP`` (-1) for what answers nothing.
 
     ``exact`` and ``default`` are the strict levels, which look at no evidence. Aliases are sets of names for one thing.
     """
@@ -119,7 +119,7 @@ def _compared(counts: Counter[str]) -> tuple[list[str], list[str]]:
 
 
 def same_answer(question: str, a: str | None, b: str | None) -> bool:
-    """Whether two answers alone would form one group."""
+    """Whether two answers to a question mean the same."""
     first, second = group_by_meaning((a, b), question)
     return first == second != NO_GROUP
 

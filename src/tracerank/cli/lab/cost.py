@@ -1,17 +1,20 @@
 """``tracerank lab cost``: what a selector costs on this machine, by stage."""
 
-from collections.abc import Iterator
 from dataclasses import asdict
 from itertools import chain, repeat
+from typing import TYPE_CHECKING
 
 import click
 
 from tracerank.cli import options as opt
 from tracerank.cli.inputs import Inputs
 from tracerank.cli.terminal import note, print_json, print_table
-from tracerank.methods import MethodOptions
-from tracerank.pools.pool import PAPER_K
-from tracerank.readers.grouping import Report
+
+if TYPE_CHECKING:  # what takes longer to import than --help may take
+    from collections.abc import Iterator
+
+    from tracerank.methods import MethodOptions
+    from tracerank.readers.grouping import Report
 
 
 @click.command(epilog=opt.example("tracerank lab cost pools.jsonl --method runs/network"))
@@ -23,7 +26,7 @@ from tracerank.readers.grouping import Report
 def cost(
     method: str,
     limit: int,
-    options: MethodOptions,
+    options: "MethodOptions",
     inputs: Inputs,
     as_json: bool,
 ) -> None:
@@ -33,6 +36,7 @@ def cost(
     is measured apart. What recorded methods took is in the tables of report.
     """
     from tracerank.evaluation.stage_times import PASSES, measure_selector
+    from tracerank.pools.pool import PAPER_K
 
     k = inputs.k or PAPER_K
     with inputs.opened("measuring") as (_, _, problems):

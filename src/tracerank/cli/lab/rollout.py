@@ -2,7 +2,7 @@
 
 import sys
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -10,9 +10,10 @@ from tracerank.cli import options as opt
 from tracerank.cli.inputs import SOME_FAILED, Problems, check_output
 from tracerank.cli.terminal import note, print_json, working
 from tracerank.lab.policies import CONCURRENCY, STYLES, opened_agent
-from tracerank.lab.run import Tally, sample_pools
 from tracerank.pools.pool import PAPER_K
-from tracerank.readers.question_files import read_questions
+
+if TYPE_CHECKING:  # it takes longer to import than --help may take
+    from tracerank.lab.run import Tally
 
 EXAMPLE = "tracerank lab rollout questions.jsonl --corpus index/ --chat http://localhost:8080#m -o pools.jsonl"
 
@@ -54,6 +55,9 @@ def rollout(
     Files of questions: JSON Lines, JSON, Parquet, or text with one question a line. The key of the server is read from
     TRACERANK_API_KEY. If it fails on some rollouts, the command exits with 3; the same command makes only these again.
     """
+    from tracerank.lab.run import sample_pools
+    from tracerank.readers.question_files import read_questions
+
     check_output(output, files, force, is_resumable=True)
     with Problems(problems, (*files, output)) as report:
         questions = tuple(read_questions(files, report))
@@ -63,7 +67,7 @@ def rollout(
         working("sampling", "rollouts", total, quiet) as progress,
     ):
 
-        def show(tally: Tally) -> None:
+        def show(tally: "Tally") -> None:
             (progress.skip if tally.rollouts == tally.resumed else progress.advance)(1)
             progress.describe(f"{tally.answered:,} answered, {tally.empty:,} empty, {tally.failed:,} failed")
 
@@ -79,7 +83,7 @@ def rollout(
         sys.exit(SOME_FAILED)
 
 
-def _summary(questions: int, tally: Tally) -> str:
+def _summary(questions: int, tally: "Tally") -> str:
     parts = [
         f"{questions:,} questions, {tally.rollouts:,} rollouts"
         + (f" ({tally.resumed:,} of them from before)" if tally.resumed else ""),

@@ -30,7 +30,7 @@ class Heard:
     is_final: bool = False
     """It answers; otherwise, without calls, it is a miss."""
     reminder: str = ""
-    """What the model is told about a miss."""
+    """What the model is answered after a miss."""
     is_kept: bool = True
     """Whether it stays in the conversation at all: small models copy a malformed call, however it was answered."""
 

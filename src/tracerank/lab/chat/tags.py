@@ -1,7 +1,7 @@
 """Search-R1's dialect: the model writes ``<search>`` and ``<answer>`` tags, passages come back as ``<information>``.
 
 Needs nothing of a server but chat. The conversation alternates between user and assistant, as strict templates want it,
-and is what ``readers/formats/search_r1.py`` reads.
+and is what ``readers/formats/marked.py`` reads.
 """
 
 import json

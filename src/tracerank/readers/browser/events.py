@@ -99,10 +99,17 @@ def read_messages(messages: Sequence[object]) -> Conversation:
                 unnamed = [_Call(len(calls), index, None, tool, text_of(message.get("content")))]
                 calls += unnamed
             elif message.get("tool_calls"):
-                made = [_Call(len(calls) + place, index, *call) for place, call in enumerate(_calls(message))]
-                calls += made
-                by_id.update((call.id, call) for call in made if call.id is not None)
-                unnamed = [call for call in made if call.id is None] or unnamed
+                nameless = []
+                for called, function in _functions(message):
+                    if (tool := tool_of(function.get("name"))) is None:
+                        continue
+                    call = _Call(len(calls), index, _id(called.get("id")), tool, function.get("arguments"))
+                    calls.append(call)
+                    if call.id is None:
+                        nameless.append(call)
+                    else:
+                        by_id[call.id] = call
+                unnamed = nameless or unnamed
             else:
                 channel = message.get("channel")
                 channel = channel if channel in _CHANNELS else cleaned(channel)
@@ -111,9 +118,9 @@ def read_messages(messages: Sequence[object]) -> Conversation:
                 elif not channel and (recipient is None or cleaned(recipient) in ("", "all")):
                     last_plain = message
         elif role == "tool":
-            call = _answered(message, by_id, unnamed)
-            if call is not None:
-                returns[call.event] = index, message.get("content")
+            answered = _answered(message, by_id, unnamed)
+            if answered is not None:
+                returns[answered.event] = index, message.get("content")
         elif role == "user" and not question:
             question = text_of(message.get("content"))
     answering = final or last_plain
@@ -159,14 +166,6 @@ def read_arguments(value: object) -> tuple[Mapping[str, Any], bool]:
     return (value, True) if isinstance(value, dict) else ({}, False)
 
 
-def _calls(message: Mapping[str, Any]) -> Iterator[tuple[str | None, str, object]]:
-    """Id, tool and raw arguments of the browser calls that an assistant message lists."""
-    for call, function in _functions(message):
-        tool = tool_of(function.get("name"))
-        if tool is not None:
-            yield _id(call.get("id")), tool, function.get("arguments")
-
-
 def _functions(message: Mapping[str, Any]) -> Iterator[tuple[Mapping[str, Any], Mapping[str, Any]]]:
     calls = message.get("tool_calls")
     for call in calls if isinstance(calls, list) else ():
@@ -185,13 +184,12 @@ def _id(value: Any) -> str | None:
 def _answered(message: Mapping[str, Any], by_id: dict[str, _Call], unnamed: list[_Call]) -> _Call | None:
     """The waiting call that a tool message answers, no longer waiting; None: it answers none of ours."""
     name = message.get("name")
-    tool = tool_of(name)
     if (call_id := _id(message.get("tool_call_id"))) is not None:
         call = by_id.get(call_id)
-        return by_id.pop(call_id) if call is not None and (not name or tool == call.tool) else None
-    for place, call in enumerate(unnamed):
-        if not name or tool == call.tool:
-            return unnamed.pop(place)
+        return by_id.pop(call_id) if call is not None and (not name or tool_of(name) == call.tool) else None
+    for index, call in enumerate(unnamed):
+        if not name or tool_of(name) == call.tool:
+            return unnamed.pop(index)
     return None
 
 

@@ -50,11 +50,6 @@ class PageHeader:
     title: str | None = None
 
 
-def read_header(text: str) -> PageHeader:
-    """The header of a returned page, its cursor in front or not."""
-    return page_header(text[after_cursor(text) :])
-
-
 def after_cursor(text: str) -> int:
     """Where a returned page begins, behind the number of its view."""
     cursor = _CURSOR.match(text)

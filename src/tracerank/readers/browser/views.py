@@ -6,7 +6,6 @@ pages showed is cut out of them in ``page_texts.py``. Resolves no documents; tha
 
 from collections import Counter
 from collections.abc import Mapping, Sequence, Set
-from functools import lru_cache
 from typing import Any, NamedTuple
 
 from tracerank.answers.exact import normalize_text
@@ -39,40 +38,43 @@ def establish_provenance(events: Sequence[ToolEvent]) -> dict[int, Provenance]:
     # A cursor or a message that returned twice says nothing about either view.
     cursors_twice = _repeated([cursor for _, _, cursor in returns])
     returned_twice = _repeated([index for index, _, _ in returns])
-    owners: dict[int, list[int]] = {}
+    owners: dict[int, int | None] = {}  # cursor -> the event that showed it so far; None: several did
     latest: int | None = None
     seen = 0
     provenance: dict[int, Provenance] = {}
     for number, tool, arguments, has_arguments, called_at, returned_at, own_cursor, _, _, claims in events:
         while seen < len(returns) and returns[seen][0] < called_at:
             _, owner, latest = returns[seen]
-            owners.setdefault(latest, []).append(owner)
+            owners[latest] = None if latest in owners else owner
             seen += 1
-        given = arguments.get("cursor", -1)
-        is_cursor = isinstance(given, int) and not isinstance(given, bool)
-        cursor: int | None = latest if given == -1 else given if is_cursor else None
-        starts_from_view = tool != "search"
-        candidates = owners.get(cursor, ()) if starts_from_view and is_cursor and cursor is not None else ()
-        parent = candidates[0] if len(candidates) == 1 and has_arguments else None
-        source_cursor = None if parent is None else cursor
+        parent = cursor = None
+        is_clear = True
+        if tool != "search":
+            given = arguments.get("cursor", -1)
+            is_clear = type(given) is int
+            cursor = latest if given == -1 else given
+            if is_clear and cursor in owners:
+                parent = owners[cursor]
+                is_clear = parent is not None
+            if parent is None or not has_arguments:
+                parent = cursor = None
         is_valid = (
             has_arguments
-            and (is_cursor or not starts_from_view)
-            and len(candidates) <= 1
+            and is_clear
             and returned_at is not None
             and returned_at > called_at
             and own_cursor not in cursors_twice
             and returned_at not in returned_twice
-            and (
-                not claims
-                or (
-                    claims.get("source_event_id", parent) == parent
-                    and claims.get("source_cursor", source_cursor) == source_cursor
-                )
-            )
+            and (not claims or _agrees(claims, parent, cursor))
         )
         provenance[number] = Provenance(parent, is_valid)
     return provenance
+
+
+def _agrees(claims: Mapping[str, Any], parent: int | None, cursor: int | None) -> bool:
+    """Whether an event says of itself what was found: which event it started from, and the number of that view."""
+    stated = claims.get("source_event_id", parent), claims.get("source_cursor", cursor)
+    return stated == (parent, cursor)
 
 
 def _repeated(numbers: list[int]) -> Set[int]:
@@ -82,26 +84,20 @@ def _repeated(numbers: list[int]) -> Set[int]:
     return {number for number, count in Counter(numbers).items() if count > 1}
 
 
-def chain_roots(events: Sequence[ToolEvent], provenance: Mapping[int, Provenance]) -> dict[int, int]:
+def chain_roots(provenance: Mapping[int, Provenance]) -> dict[int, int]:
     """The event at which each event's chain of parents starts: a search, or the first view of an orphan chain."""
-    searches = {event.event for event in events if event.tool == "search"}
     # None: the chain runs in a circle, as contradictory typed events can; each of its events then stands alone.
     roots: dict[int, int | None] = {}
-    for event in events:
-        climbed: dict[int, None] = {}
-        current: int | None = event.event
-        root: int | None = None
-        while current is not None and current not in climbed:
-            if current in roots:
-                root = roots[current]
-                break
-            climbed[current] = None
-            parent = None if current in searches else provenance[current].parent
-            if parent is None:
-                root = current
-            current = parent
-        for one in climbed:
-            roots[one] = root
+    for event, (parent, _) in provenance.items():
+        if parent is None or parent in roots:
+            roots[event] = event if parent is None else roots[parent]
+            continue
+        climbed = {event: None}
+        while parent is not None and parent not in roots and parent not in climbed:
+            climbed[parent] = None
+            parent = provenance[parent].parent
+        root = next(reversed(climbed)) if parent is None else roots.get(parent)
+        roots.update(dict.fromkeys(climbed, root))
     return {event: event if root is None else root for event, root in roots.items()}
 
 
@@ -113,7 +109,7 @@ _made_view, _made_evidence, _made_search = maker_of(View), maker_of(Evidence), m
 def read_views(events: Sequence[ToolEvent]) -> tuple[tuple[View, ...], tuple[Search, ...]]:
     """The views of a transcript and its searches, both in event order."""
     provenance = establish_provenance(events)
-    roots = chain_roots(events, provenance)
+    roots = chain_roots(provenance)
     views: list[View] = []
     queries: dict[int, str | None] = {}
     evidence: dict[int, list[Evidence]] = {}
@@ -123,7 +119,7 @@ def read_views(events: Sequence[ToolEvent]) -> tuple[tuple[View, ...], tuple[Sea
         place = provenance[number]
         if tool == "search":
             queries[number] = _query(event.arguments)
-            views.append(_listing(event, place))
+            views.append(_view(event, place, _NO_HEADER, None))
             continue
         header, text = _shown(event)
         view = _view(event, place, header, None if place.parent is None else groups.get(place.parent))
@@ -137,19 +133,6 @@ def read_views(events: Sequence[ToolEvent]) -> tuple[tuple[View, ...], tuple[Sea
             )
     searches = tuple([_made_search(queries[root], tuple(evidence.get(root, ())), root) for root in sorted(queries)])
     return tuple(views), searches
-
-
-def _listing(event: ToolEvent, place: Provenance) -> View:
-    """The view of a search."""
-    if "id" in event.arguments or "url" in event.arguments or place.parent is not None:
-        return _view(event, place, _NO_HEADER, None)
-    return _plain_listing(event.event, event.cursor, place.is_valid)
-
-
-@lru_cache(maxsize=1024)
-def _plain_listing(number: int, cursor: int | None, is_valid: bool) -> View:
-    """The view of a search that names no page: in all logs the same few."""
-    return View(number, "search", None, cursor, is_valid, fallback=f"event:{number}")
 
 
 def _view(event: ToolEvent, place: Provenance, header: PageHeader, parent_group: str | None) -> View:

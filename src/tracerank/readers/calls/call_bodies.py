@@ -63,14 +63,6 @@ def body_calls(inner: str, name: str = "", *, plain: bool = True) -> list[ToolCa
     return [made(name, inner.partition("<|")[0].strip())] if name and plain else []
 
 
-def mcp_call(inner: str) -> ToolCall:
-    """``<use_mcp_tool>``: a name in its tag, arguments as JSON in theirs."""
-    at = inner.find("<arguments>")
-    head, raw = (inner, "") if at < 0 else (inner[:at], inner[at + len("<arguments>") :])
-    name = head.partition("<tool_name>")[2].partition("</tool_name>")[0]
-    return made(name, raw.rpartition("</arguments>")[0] or raw)
-
-
 def made(name: str, arguments: object) -> ToolCall:
     """A call of a name and of what stands for its arguments."""
     # Some tools spell their parameters with capitals; the keys that tell what a call does are lower case.

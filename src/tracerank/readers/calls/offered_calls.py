@@ -22,8 +22,7 @@ from tracerank.readers.calls.call_bodies import (
     python_calls,
     value_calls,
 )
-from tracerank.readers.calls.call_marks import Site, sites
-from tracerank.readers.calls.text_calls import calls_at, said_in
+from tracerank.readers.calls.text_calls import Site, said_in, sites
 from tracerank.readers.tools import ToolCall, clean_name
 
 _LONGEST = 100_000
@@ -120,7 +119,7 @@ _BEFORE_PYTHON = r"^[ \t>*+\-`]{0,8}(\[)?(?:\w{1,40}[ \t]?=[ \t]?)?(?:await )?(?
 
 def _marked(found: list[Site], tool_names: Collection[str]) -> Placed:
     for site in found:
-        calls = [call for call in calls_at(site) if call.name]
+        calls = [call for call in body_calls(site.inner, site.name) if call.name]
         if not calls and len(tool_names) == 1:  # only one can be meant
             calls = body_calls(site.inner, next(iter(tool_names)), plain=False)
         yield from ((site.start, call) for call in calls)

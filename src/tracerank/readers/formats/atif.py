@@ -20,7 +20,7 @@ from tracerank.readers.values import said_of, text_of
 from tracerank.readers.walk import read_chat
 
 _SCHEMA, _MAJOR = "ATIF-v", "1"
-_DEEPEST = 4
+_MAX_DEPTH = 4
 _BROWSING = BrowsingReader()
 Message = dict[str, Any]
 
@@ -44,7 +44,7 @@ class ATIFReader:
             reject("field 'steps': expected a list", question_of(fields), sample_id_of(fields))
         if was_exported(record):
             return _restored(record, source)
-        spelled = {**fields, "messages": list(_messages(record, _DEEPEST, set()))}
+        spelled = {**fields, "messages": list(_messages(record, _MAX_DEPTH, set()))}
         dialogue = read_chat(spelled["messages"])
         if not _BROWSING.recognises(spelled):
             return parsed_dialogue(fields, source, dialogue)

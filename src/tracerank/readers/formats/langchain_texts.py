@@ -17,11 +17,11 @@ from tracerank.readers.sources.loose_json import load_literal
 from tracerank.readers.sources.printed_objects import TYPE, load_printed
 
 _NOT_TRANSCRIPTS = frozenset(("question", "query", "prompt", "input", "task", "problem", "expected", "system_prompt"))
-_SHORTEST = 20
-_MOST_TURNS = 4000
-_MOST_TRIES, _MOST_LISTS = 8, 500
+_MIN_LENGTH = 20
+_MAX_TURNS = 4000
+_MAX_TRIES, _MAX_LISTS = 8, 500
 """Places in one turn where its calls may begin; turns of a text that are tried."""
-_LONGEST_TURN = 50_000
+_MAX_TURN = 50_000
 _KINDS = {
     **dict.fromkeys(("human", "user"), "human"),
     **dict.fromkeys(("ai", "assistant"), "ai"),
@@ -67,7 +67,7 @@ def told_in(record: Record) -> Told | None:
         if isinstance(value, list) and value and all(isinstance(one, str) for one in value):
             if (printed := _printed(value)) is not None:
                 return Told(field, printed, "", 0)
-        elif isinstance(value, str) and len(value) > _SHORTEST:
+        elif isinstance(value, str) and len(value) > _MIN_LENGTH:
             if "Message(" in value and value[0] in "[{" and (printed := _printed_list(value)) is not None:
                 return Told(field, printed, "", 0)
             if _BEGINS.match(value) and (turns := _turns(value)):
@@ -130,7 +130,7 @@ def _turns(text: str) -> list[_Turn]:
     else:
         found = list(_behind_labels(text))
     kinds = [turn.kind for turn in found]
-    return found if "ai" in kinds and "human" in kinds and len(found) < _MOST_TURNS else []
+    return found if "ai" in kinds and "human" in kinds and len(found) < _MAX_TURNS else []
 
 
 def _of_elements(text: str) -> Iterator[_Turn]:
@@ -180,7 +180,7 @@ def _behind_labels(text: str) -> Iterator[_Turn]:
     for mark in _LABEL.finditer(text):
         following = _KINDS[mark[1].lower()]
         body = text[start : mark.start()].rstrip("\n")
-        if kind == "ai" and not calls and body.endswith("]") and tries < _MOST_LISTS:
+        if kind == "ai" and not calls and body.endswith("]") and tries < _MAX_LISTS:
             calls, tries = _printed_calls(body), tries + 1
         if kind and not _may_follow(kind, following, len(calls) if kind == "ai" else awaited):
             continue
@@ -214,8 +214,8 @@ def _opening(calls: tuple[dict[str, Any], ...]) -> str:
 
 def _printed_calls(body: str) -> tuple[dict[str, Any], ...]:
     """The calls that Python printed behind the words of a turn."""
-    at = -1 if len(body) <= _LONGEST_TURN else len(body) - _LONGEST_TURN
-    for _ in range(_MOST_TRIES):
+    at = -1 if len(body) <= _MAX_TURN else len(body) - _MAX_TURN
+    for _ in range(_MAX_TRIES):
         at = body.find("[{'", at + 1)
         if at < 0:
             return ()

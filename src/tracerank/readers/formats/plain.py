@@ -1,8 +1,8 @@
 """Questions with answers and nothing else: rows ``{question, answer}``, logs ``{request, response}``.
 
-Asked only where nobody else knows a record and no other of its file: a failed run of a known format has a question and
-a reference, too, and its reference must not become its answer. Such rollouts show no evidence and follow the browsing
-rule, which lets every answer vote.
+Tried only where no other reader knows a record or another of its file: a failed run of a known format has a question
+and a reference, too, and its reference must not become its answer. Such rollouts show no evidence and follow the
+browsing rule, which lets every answer vote.
 """
 
 from collections.abc import Mapping

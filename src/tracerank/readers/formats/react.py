@@ -10,7 +10,7 @@ length of the text.
 
 import re
 from collections import deque
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -19,12 +19,14 @@ from tracerank.answers.text_keys import trimmed
 from tracerank.pools.types import Question
 from tracerank.readers.assemble import Dialogue, parsed_dialogue
 from tracerank.readers.base import Parsed, Record, reject
+from tracerank.readers.calls.call_bodies import value_calls
 from tracerank.readers.calls.text_calls import CALL_TAGS
+from tracerank.readers.formats.marked import speaker
 from tracerank.readers.sources.loose_json import load_loosely
 from tracerank.readers.sources.record_fields import RECORD_KEY, decoded, question_of, sample_id_of
 from tracerank.readers.sources.stitch import reply_of
 from tracerank.readers.tools import TOOL_NAMES, ToolCall, kind_of_call, parse_arguments, submitted_answer
-from tracerank.readers.values import cleaned, content_of, said_of, text_of
+from tracerank.readers.values import content_of, said_of, text_of
 
 REACT_NAMES = TOOL_NAMES.extended(search=("search", "retrieve"), find=("lookup",))
 """The tools of the question-answering agents that write ReAct text."""
@@ -37,8 +39,6 @@ _MARK = re.compile(
 _ANSWERS = ("Final Answer", "Answer")
 _BRACKETS = re.compile(r"([A-Za-z][\w.-]{0,40}(?: \w{1,20})?)[ \t]*\[")
 _PARENTHESES = re.compile(r"([A-Za-z][\w.-]{0,40})\(([^\n]*)\)[ \t]*(?:\n|\Z)")
-_NAME_KEYS = ("action", "name", "tool", "tool_name", "function")
-_INPUT_KEYS = ("action_input", "arguments", "tool_input", "args", "input", "parameters")
 
 
 def is_react(text: str) -> bool:
@@ -126,8 +126,8 @@ def read_messages(messages: Sequence[object], asked: str | None) -> Dialogue:
     return turns.dialogue(asked)
 
 
-def _is_agent(message: Mapping[str, Any]) -> bool:
-    return _role(message) in ("assistant", "gpt", "ai")
+def _is_agent(message: object) -> bool:
+    return speaker(message) in ("assistant", "gpt", "ai")
 
 
 def _holds_observations(text: str) -> bool:
@@ -168,10 +168,7 @@ def _call(body: str, given: str | None) -> ToolCall:
     """An action as a call: ``search[query]``, ``search(query)``, JSON, or a name with its input on another line."""
     bare = body.strip().removeprefix("```json").removeprefix("```").strip()
     if bare.startswith("{"):
-        fields = load_loosely(bare)
-        name = next((value for key in _NAME_KEYS if isinstance(value := fields.get(key), str)), "")
-        value = next((fields[key] for key in _INPUT_KEYS if key in fields), None)
-        return ToolCall(name, parse_arguments(value))
+        return next(value_calls(load_loosely(bare)), ToolCall(""))
     line, _, rest = bare.partition("\n")
     if given is None and (found := _BRACKETS.match(line)):
         # The last bracket of the line closes: titles hold brackets of their own.
@@ -219,7 +216,8 @@ class ReactReader:
     def parse(self, record: Record, source: str) -> Parsed:
         """The turns as searches; the answer is what the last action hands in."""
         plain = decoded(record)
-        found = _transcript(plain) or _conversation(plain)
+        # An agent that called nothing may stand among others that did.
+        found = _transcript(plain) or _transcript(plain, _is_agent)
         if found is None:
             reason = "no transcript: expected text with 'Action:' and 'Observation:' lines"
             reject(reason, _question(plain, None, ""), sample_id_of(plain))
@@ -237,21 +235,13 @@ class ReactReader:
         return parsed_dialogue(fields, source, settled, names=REACT_NAMES, question=question)
 
 
-def _transcript(record: Record) -> tuple[str, str | list[Any]] | None:
+def _transcript(record: Record, is_one: Callable[[object], bool] | None = None) -> tuple[str, str | list[Any]] | None:
+    """The field that holds the transcript, with it: text, or messages of which one acts."""
     for name in _TEXT_FIELDS:
         value = record.get(name)
         if isinstance(value, str) and is_react(value):
             return name, value
-        if isinstance(value, list) and any(_acts(message) for message in value):
-            return name, value
-    return None
-
-
-def _conversation(record: Record) -> tuple[str, list[Any]] | None:
-    """Messages of an agent that called nothing, as they may stand among others that did."""
-    for name in _TEXT_FIELDS:
-        value = record.get(name)
-        if isinstance(value, list) and any(isinstance(message, Mapping) and _is_agent(message) for message in value):
+        if isinstance(value, list) and any(map(is_one or _acts, value)):
             return name, value
     return None
 
@@ -279,7 +269,6 @@ def _stated(record: Record) -> str:
 def _question(record: Record, asked: str | None, transcript: str) -> Question | None:
     key = record.get(RECORD_KEY)
     fields = {**record, "question": _stated(record) or asked}
-    fields.setdefault("ground_truth", record.get("gt"))
     if isinstance(key, str):
         fields.setdefault("question_id", key)
     fields.pop(transcript, None)
@@ -302,14 +291,10 @@ def _dialogue(transcript: str | list[Any], question: str) -> Dialogue:
         asked, text = _without_prompt(transcript, question)
         return read_text(text, asked)
     messages = [message for message in transcript if isinstance(message, Mapping)]
-    users = (message for message in messages if _role(message) in ("user", "human"))
+    users = (message for message in messages if speaker(message) in ("user", "human"))
     first = next(users, {})
     asked, rest = _without_prompt(text_of(content_of(first)), question)
     return read_messages(messages, asked or rest.strip())
-
-
-def _role(message: Mapping[str, Any]) -> str:
-    return cleaned(message.get("role", message.get("from")))
 
 
 def _without_prompt(text: str, question: str) -> tuple[str | None, str]:

@@ -36,8 +36,8 @@ from tracerank.readers.values import plain_text
 Bindings = dict[str, tuple[str, ...]]
 """What plain names stand for: one text, or those of a list."""
 
-_LONGEST_CODE = 50_000
-_MOST_CALLS = 200
+_MAX_CODE = 50_000
+_MAX_CALLS = 200
 _BUILTINS = frozenset(("open",))
 """Python's own, which visits no page."""
 _WRITTEN = re.compile(r"(?<![\w.])([A-Za-z_]\w{0,60})\(\s*(?:\w{1,20}\s*=\s*)?(?:\"([^\"\n]*)\"|'([^'\n]*)')")
@@ -48,9 +48,9 @@ def calls_in_code(code: str, bindings: Bindings) -> tuple[ToolCall, ...]:
     """The calls of search tools in a piece of code, in its order; ``bindings`` learns what the code assigns."""
     tree = _parsed(code)
     if tree is None:
-        written = _WRITTEN.finditer(code[:_LONGEST_CODE])
+        written = _WRITTEN.finditer(code[:_MAX_CODE])
         listed = [call for found in written for call in _named_calls(found[1], (found[2] or found[3] or "",))]
-        return tuple(listed[:_MOST_CALLS])
+        return tuple(listed[:_MAX_CALLS])
     calls: list[ToolCall] = []
     for node in _in_order(tree):
         if isinstance(node, ast.Assign) and (texts := _texts(node.value, bindings)):
@@ -58,13 +58,13 @@ def calls_in_code(code: str, bindings: Bindings) -> tuple[ToolCall, ...]:
         elif isinstance(node, ast.For | ast.comprehension) and isinstance(node.target, ast.Name):
             if texts := _texts(node.iter, bindings):
                 bindings[node.target.id] = texts
-        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and len(calls) < _MOST_CALLS:
+        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and len(calls) < _MAX_CALLS:
             calls += _named_calls(node.func.id, _argument(node, bindings))
-    return tuple(calls[:_MOST_CALLS])
+    return tuple(calls[:_MAX_CALLS])
 
 
 def _parsed(code: str) -> ast.Module | None:
-    if len(code) > _LONGEST_CODE:
+    if len(code) > _MAX_CODE:
         return None
     try:
         with warnings.catch_warnings():
@@ -127,8 +127,6 @@ _PRINTED, _PRINTED_ACTION = "intermediate_steps", "ActionStep("
 _CODE_FIELDS = ("code_action", "tool_calls", "action_output", "model_output")
 _LOGS, _LAST_OUTPUT = "Execution logs:\n", "Last output from code snippet:\n"
 _HEADING = re.compile(r"^## Search Results[ \t]*$", re.M)
-_FROM_ZERO = re.compile(r"## Search Results[ \t]*\n+0\. \[")
-_NUMBERED = re.compile(r"^(\d{1,3})\. (?=\[)", re.M)
 _FIRST_MARK = re.compile(r"[ \t#>*-]{0,8}(?:\[[01]\]|[01][.)] |(?:document|doc|result|passage|source) ?#?[01]\b)", re.I)
 """How the first of several results is numbered; behind it, the next return begins the same way."""
 _LINE_BREAK = re.compile(r"\n")
@@ -276,17 +274,17 @@ def _seen(step: Mapping[str, Any]) -> str:
 def _with_returns(calls: Sequence[ToolCall], seen: str, *, are_lines: bool) -> Iterator[ToolCall]:
     """The calls of one step with their returns, as far as the joined text can be divided."""
     if len(calls) <= 1:
-        yield from (replace(call, output=_from_one(seen)) for call in calls)
+        yield from (replace(call, output=seen) for call in calls)
         return
     are_searches = all(_kind(call) == "search" for call in calls)
     parts = _divided(seen, len(calls), are_lines) if are_searches else None
     if parts is not None:
-        yield from (replace(call, output=_from_one(part)) for call, part in zip(calls, parts, strict=True))
+        yield from (replace(call, output=part) for call, part in zip(calls, parts, strict=True))
     elif are_searches:
         queries = [query for call in calls for query in queries_of(call.arguments)]
         yield ToolCall(calls[0].name, {"queries": queries}, seen, kind="search")
     else:
-        # Whose text this is, nobody can tell: it keeps no address, so that no page speaks for another.
+        # The text may be any of theirs: it keeps no address, so that no page speaks for another.
         shown = () if is_failure_text(seen) else (Result(seen, rank=1),)
         first = next((place for place, call in enumerate(calls) if _kind(call) == "search"), 0)
         yield from (replace(call, results=shown if place == first else ()) for place, call in enumerate(calls))
@@ -316,19 +314,3 @@ def _divided(seen: str, count: int, are_lines: bool) -> list[str] | None:
 def _line_starts(text: str) -> Iterator[int]:
     yield 0
     yield from (found.end() for found in _LINE_BREAK.finditer(text))
-
-
-def _from_one(text: str) -> str:
-    """A list of results that counts from zero, as one of the library's search tools does, counted from one."""
-    if not _FROM_ZERO.match(text):
-        return text
-    count = 0
-
-    def following(number: re.Match[str]) -> str:
-        nonlocal count
-        if int(number[1]) != count:
-            return number[0]
-        count += 1
-        return f"{count}. "
-
-    return _NUMBERED.sub(following, text)

@@ -19,7 +19,7 @@ _CALLING = re.compile(r"\s*Calling tools:\s*(?=\[)")
 _RETURNED = re.compile(r"\s*+(?:Call id: \S{1,200}+\s*+)?+(Observation|Error):[ \t]*\n?")
 _RAISED = re.compile(r"Error executing tool '([\w.-]{1,100})' with arguments (?=\{)")
 _CALLERS, _HEARERS = ("tool-call", "tool_call", "assistant"), ("tool-response", "tool_response", "user")
-_LONGEST_ERROR = 2000
+_MAX_ERROR = 2000
 _LAST_OUTPUT = "Last output from code snippet:\n"
 _HANDS_IN = re.compile(r"(?:^|[^\w.])final_answer\(")
 
@@ -37,7 +37,7 @@ def _calls_tools(message: object) -> bool:
     role = _role(message)
     if role in _CALLERS:
         return _CALLING.match(_words(message)) is not None
-    return role in _HEARERS[:2] and _RAISED.search(_words(message)[:_LONGEST_ERROR]) is not None
+    return role in _HEARERS[:2] and _RAISED.search(_words(message)[:_MAX_ERROR]) is not None
 
 
 def _role(message: object) -> str:

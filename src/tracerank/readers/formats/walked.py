@@ -49,7 +49,8 @@ _HOLDERS = (*_MESSAGES, *_RUN_ITEMS, *_ITEMS, *_INSIDE, "intermediate_steps", "m
 _COLUMNS = (*_ITEMS, *_RUN_ITEMS, "intermediate_steps", "chat_history")
 _WRITTEN_IN = (*_MESSAGES, *_COLUMNS)
 """Those that tables keep as JSON."""
-_NOT_AROUND = frozenset((*_STATES, "response", "message", "output", "completion", "input", "inputs", "content"))
+_REPLIES = ("response", "message", "output", "completion")
+_NOT_AROUND = frozenset((*_STATES, *_REPLIES, "input", "inputs", "content"))
 """Fields that are part of the transcript where they are no plain text."""
 _ASKED_IN = ("original_input", "inputs", "input", "request", "output", *_STATES)
 _MAX_DEPTH = 8
@@ -168,7 +169,7 @@ class Walked:
         told = None if self.name != LANGCHAIN or _sign(plain, _MAX_DEPTH) else told_in(plain)
         if told is not None:
             plain = {**plain, told.field: None, "messages": told.messages}
-        reading = read_anything(plain)
+        reading = read_anything(_chat_of(plain) if self.name == CHAT else plain)
         parsed = self._parsed(plain, source, reading)
         is_general = self.name == GENERAL
         if is_general:
@@ -204,6 +205,15 @@ class Walked:
             if plain_text(plain.get("answer")) == final:
                 question = replace(question, references=stated_references(fields))
         return parsed_dialogue(fields, source, dialogue, question=question, sample_id=sample_id)
+
+
+def _chat_of(record: Record) -> Record:
+    """The record without the lists and objects in which it may keep the run of its chat once more."""
+    chat = next(
+        (name for name in _MESSAGES if isinstance(record.get(name), list) and any(map(_role, record[name]))), ""
+    )
+    kept = (chat, "prompt", "input", *_REPLIES) if chat else tuple(record)
+    return {name: value for name, value in record.items() if name in kept or not isinstance(value, list | Mapping)}
 
 
 def _around(record: Record) -> dict[str, Any]:

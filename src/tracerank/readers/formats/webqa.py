@@ -7,16 +7,16 @@ from collections.abc import Mapping
 from typing import Any
 
 from tracerank.answers.exact import normalize_text
-from tracerank.answers.text_keys import trimmed
+from tracerank.answers.text_keys import remembering, trimmed
 from tracerank.pools.canonical import kind_of
 from tracerank.pools.types import WEBQA, Question, Rollout, Search, maker_of
 from tracerank.readers.base import Parsed, Record, reject
 from tracerank.readers.ranked import split_ranked
-from tracerank.readers.repeats import Repeats
 from tracerank.readers.sources.record_fields import identity_of, stated_references
+from tracerank.readers.values import whole_number
 
 _ID_FIELDS = ("question_id", "question_index")
-_returned = Repeats(split_ranked)
+_returned = remembering(2048, 1 << 16)(split_ranked)
 _made_rollout, _made_search = maker_of(Rollout), maker_of(Search)
 
 
@@ -35,7 +35,7 @@ class WebQAReader:
 
     def parse(self, record: Record, source: str) -> Parsed:
         """The row as a rollout; steps that are no searches are skipped."""
-        sample_id = integer_of(record.get("sample_id"))
+        sample_id = whole_number(record.get("sample_id"))
         question = _question(record, sample_id)
         answer = record.get("answer")
         if type(answer) is not str and answer is not None:
@@ -100,12 +100,3 @@ def references_of(value: object) -> tuple[str, ...]:
     if type(value) in (str, int, float) and value != "":
         return (str(value),)
     return ()
-
-
-def integer_of(value: object) -> int | None:
-    """A whole number, possibly written as a string; None for anything else."""
-    if type(value) is int:
-        return value
-    if type(value) is str and value.isascii() and value.isdigit() and len(value) < 19:
-        return int(value)
-    return int(value) if type(value) is float and value.is_integer() else None

@@ -18,7 +18,7 @@ from typing import Any
 import orjson
 
 from tracerank.errors import ReadError
-from tracerank.extras import missing
+from tracerank.extras import needed
 from tracerank.readers.base import Problem, RecordAt
 from tracerank.readers.sources.run_names import natural
 from tracerank.readers.values import whole_number
@@ -164,14 +164,15 @@ def _json(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> Any:
 
 def _read(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> bytes:
     """A member, never more of it than the size that was checked."""
-    if info.compress_type != _ZSTANDARD:
+    try:
         with archive.open(info) as stream:
             return stream.read()
-    try:
-        zstandard = importlib.import_module("zstandard")
-    except ImportError:
-        return _read_as_python_can(archive, info)
+    except NotImplementedError:
+        if info.compress_type != _ZSTANDARD:
+            raise
     # The standard library before 3.14 does not know this compression, but it knows where the data begins.
+    with needed(f"{archive.filename}: compressed with Zstandard, which needs Python 3.14 or", "readers", ReadError):
+        zstandard = importlib.import_module("zstandard")
     with open(str(archive.filename), "rb") as file:
         file.seek(info.header_offset)
         header = file.read(30)
@@ -187,12 +188,3 @@ def _read(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> bytes:
     if len(data) != info.file_size or zlib.crc32(data) != info.CRC:
         raise ValueError("its size or checksum is wrong")
     return data
-
-
-def _read_as_python_can(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> bytes:
-    try:
-        with archive.open(info) as stream:
-            return stream.read()
-    except NotImplementedError:
-        by = f"{archive.filename}: compressed with Zstandard, which needs Python 3.14 or"
-        raise ReadError(missing(by, "zstandard", "readers")) from None

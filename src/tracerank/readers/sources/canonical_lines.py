@@ -7,11 +7,10 @@ from typing import Any
 
 import msgspec
 
-from tracerank.answers.exact import normalize_excerpts, normalize_text
 from tracerank.answers.text_keys import trimmed
 from tracerank.endpoints.chat import Usage, record_to_message
 from tracerank.errors import TraceRankError
-from tracerank.pools.canonical import SCHEMA, SCHEMA_NAME, record_to_view
+from tracerank.pools.canonical import SCHEMA, SCHEMA_NAME, normalised, record_to_view
 from tracerank.pools.types import RETENTION_RULES, WEBQA, Question, Rollout, Search, maker_of
 from tracerank.readers.base import Parsed, Problem, Record, RecordAt
 from tracerank.readers.sources.json_lines import read_one
@@ -111,11 +110,7 @@ class _Searches(dict[bytes, Search]):
         self._bytes = 0
 
     def __missing__(self, data: bytes) -> Search:
-        search = _decode_search(data)
-        for evidence in search.evidence:
-            normalised = normalize_excerpts if evidence.tool == "find" else normalize_text
-            if (text := normalised(evidence.text)) is not evidence.text:
-                object.__setattr__(evidence, "text", text)  # nothing refers to it yet
+        search = normalised(_decode_search(data))
         self._bytes += len(data)
         if self._bytes > MAX_KNOWN_BYTES:
             self.clear()

@@ -63,8 +63,8 @@ class _Open:
 class Joining:
     """The open rollouts of some files, and a few bytes about each closed one."""
 
-    def __init__(self, joiners: Sequence[Joiner], window_bytes: int | None) -> None:
-        self._joiners = joiners
+    def __init__(self, joiner: Joiner | None, window_bytes: int | None) -> None:
+        self._joiner = joiner
         self._window = window_bytes
         self._queue: deque[_Open] = deque()
         self._open: dict[str, _Open] = {}
@@ -80,11 +80,9 @@ class Joining:
         """The records of a file, those in pieces as soon as their rollout is closed."""
         for item in items:
             self._bytes += item.size
-            for joiner in self._joiners if item.parsed is None else ():
-                pieces = joiner.pieces(item.value)
-                if pieces:
-                    self._add(joiner, pieces, item)
-                    break
+            joiner = self._joiner if item.parsed is None else None
+            if joiner is not None and (pieces := joiner.pieces(item.value)):
+                self._add(joiner, pieces, item)
             else:
                 yield item
             while self._has_passed():

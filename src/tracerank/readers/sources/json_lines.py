@@ -398,21 +398,5 @@ def _decode(data: bytes) -> Any:
         raise ValueError("nested too deeply") from None
     except json.JSONDecodeError as error:
         raise ValueError(f"{error.msg}, line {error.lineno} column {error.colno}") from None
-    return _without_surrogates(value) if "\\u" in text else value
-
-
-def _without_surrogates(value: Any) -> Any:
-    """The value with lone surrogates, which no encoder accepts, replaced by U+FFFD; without recursion."""
-    root = [value]
-    todo: list[Any] = [root]
-    while todo:
-        holder = todo.pop()
-        if isinstance(holder, dict):
-            for key in [key for key in holder if encodable(key) is not key]:
-                holder[encodable(key)] = holder.pop(key)
-        for place, item in holder.items() if isinstance(holder, dict) else enumerate(holder):
-            if isinstance(item, str):
-                holder[place] = encodable(item)
-            elif isinstance(item, dict | list):
-                todo.append(item)
-    return root[0]
+    # No encoder accepts the lone surrogates that escapes may leave.
+    return json.loads(encodable(json.dumps(value, ensure_ascii=False))) if "\\u" in text else value

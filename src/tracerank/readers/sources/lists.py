@@ -9,6 +9,7 @@ from typing import Any
 
 from tracerank.readers.base import Record
 from tracerank.readers.sources.record_fields import RECORD_FIELDS, RECORD_KEY
+from tracerank.readers.vocabulary import word_set
 
 _STEP_FIELDS = frozenset(("step_number", "task", "plan", "system_prompt"))
 
@@ -21,30 +22,16 @@ _AGENT = "current_agent_name"
 _SELF_TOLD = (_AGENT, "tool_kwargs", "parent_tool_use_id", "triggers", "interrupts")
 """Fields of events of LlamaIndex, the Claude Agent SDK and LangGraph, of which a plain dump does not say its kind."""
 
-_EVENT_FIELDS = frozenset(
-    (
-        *("content", "message", "payload", "item", "data", "parts", "output", "arguments", "text", "subtype", "blocks"),
-        *("call_id", "operation", "input", "thread_id", "sessionId", "session_id", "uuid", "usage", "tool_calls"),
-        *("tool_name", "attachment", "delta", "response", "result", "tool_id", "event", "qualified_name", "kwargs"),
-        *("raw_item", *_SELF_TOLD),
-    )
-)
+_EVENT_FIELDS = word_set(
+    "content message payload item data parts output arguments text subtype blocks call_id operation input thread_id",
+    "sessionId session_id uuid usage tool_calls tool_name attachment delta response result tool_id event",
+    "qualified_name kwargs raw_item",
+).union(_SELF_TOLD)
 
-_NO_EVENT = (RECORD_FIELDS - {"steps", "query"}) | {
-    *(
-        "trace_id",
-        "traceId",
-        "span_id",
-        "spanId",
-        "run_type",
-        "custom_id",
-        "schema",
-        "answer",
-        "object",
-        "golden_answers",
-    ),
-    *("sample_id", "references", "prediction", "label", "resourceSpans", "attributes", "observationId"),
-}
+_NO_EVENT = (RECORD_FIELDS - {"steps", "query"}) | word_set(
+    "trace_id traceId span_id spanId run_type custom_id schema answer object golden_answers sample_id references",
+    "prediction label resourceSpans attributes observationId",
+)
 """A span, a line of a batch or a rollout may say its kind, too."""
 
 ITEM_KINDS = frozenset(("function_call", "function_call_output", "web_search_call", "file_search_call", "mcp_call"))

@@ -8,8 +8,9 @@ import glob
 import os
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 from tracerank.errors import ReadError
@@ -39,19 +40,14 @@ class Found:
     names: tuple[str, ...]
     place: str | None = None
     """The folder or pattern in which they were found; None: the user named the file itself, so it must be readable."""
-    trials: Trials | None = None
-    """Those of a job whose folder this is."""
     refused: tuple[str, ...] = ()
     """Pipes and devices in the folder, which would block or never end."""
-    sessions: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    """By their folder, which stands in ``names``, the files of sessions that keep a file for each message."""
+    joined: Mapping[str, Callable[[], Iterator[RecordAt | Problem]]] = field(default_factory=dict)
+    """What reads those of the names that stand for several files: trials of a job, sessions with a file a message."""
 
     def records(self, name: str, read: ReadLine = read_one) -> Iterator[RecordAt | Problem]:
         """The records of one of the files; ``read`` is asked about the lines of JSON Lines."""
-        if name in self.sessions:
-            return _session(name, self.sessions[name])
-        is_trial = self.trials is not None and name in self.trials.by_name
-        return self.trials.records(name) if self.trials is not None and is_trial else iter_input(name, read)
+        return self.joined[name]() if name in self.joined else iter_input(name, read)
 
 
 def find_files(path: PathLike) -> Found:
@@ -90,11 +86,12 @@ def _found(names: list[str], place: str) -> Found:
     if not names:
         raise ReadError(f"{place}: the folder holds no files; hidden ones, pipes and devices are not read")
     sessions, names = _sessions_among(names)
-    trials = None
+    trials = Trials()
     if any(os.path.basename(name) == RESULT for name in names):
         trials, names = trials_among(in_sample_order(names))
-    ordered = in_sample_order([*sessions, *names])
-    return Found((*(trials.by_name if trials else ()), *ordered), place, trials, refused, sessions)
+    joined = {folder: partial(_session, folder, parts) for folder, parts in sessions.items()}
+    joined |= {name: partial(trials.records, name) for name in trials.by_name}
+    return Found((*trials.by_name, *in_sample_order([*sessions, *names])), place, refused, joined)
 
 
 def _sessions_among(names: Sequence[str]) -> tuple[dict[str, tuple[str, ...]], list[str]]:

@@ -10,6 +10,8 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from tracerank.readers.vocabulary import word_set
+
 _RUN = (
     r"(?:run|rollout|sample|attempt|seed|trial|try|iter|iteration|epoch|pass|rep|repeat|replica|generation|gen"
     r"|traj|trajectory|session|r|s|k|t)"
@@ -30,34 +32,9 @@ _QUESTION_WORD = re.compile(
 _QUESTION_NAME = re.compile(
     r"(?i:(?:.*[\s_.-])?(?:q|qid|question|query|task|problem|item|example|case|topic)[\s_.-]?\d+)"
 )
-_NOTHING = frozenset(
-    (
-        *(
-            "run",
-            "runs",
-            "rollout",
-            "session",
-            "sessions",
-            "messages",
-            "log",
-            "trace",
-            "output",
-            "transcript",
-            "stream",
-        ),
-        *(
-            "events",
-            "result",
-            "results",
-            "conversation",
-            "chat",
-            "response",
-            "agent",
-            "trajectory",
-            "sample",
-            "history",
-        ),
-    )
+_NOTHING = word_set(
+    "run runs rollout session sessions messages log trace output transcript stream events result results conversation",
+    "chat response agent trajectory sample history",
 )
 """Names that every run may have."""
 _ENDINGS = re.compile(r"(?i:(?:\.(?:jsonl?|ndjson|gz|log|txt|eval|parquet|out|stream|events))+)\Z")

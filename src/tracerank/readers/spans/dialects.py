@@ -123,8 +123,8 @@ def _ids(raw: Mapping[str, Any]) -> tuple[str, str, str | None] | None:
         trace, span_id = raw["context.trace_id"], raw.get("context.span_id")
     else:
         trace, span_id = raw.get("traceId", raw.get("trace_id")), raw.get("spanId", raw.get("span_id"))
-    parent = next((raw[key] for key in _PARENTS if isinstance(raw.get(key), str) and raw[key]), None)
-    return (trace, span_id, parent) if _text(trace) and _text(span_id) else None
+    parent = next((raw[key] for key in _PARENTS if _text(raw.get(key))), None)
+    return (_text(trace), _text(span_id), parent) if _text(trace) and _text(span_id) else None
 
 
 def _fields(attributes: Attributes, stated: object) -> dict[str, Any]:
@@ -211,8 +211,8 @@ def _is_error(raw: Mapping[str, Any]) -> bool:
 def _vendor_span(record: Record, trace: str, kind: SpanKind, parent: str | None = None, **more: Any) -> Span:
     fields = plain_fields(record)
     listed = fields.get("parentrunids")
-    above = (fields.get(key) for key in ("parentrunid", "parentobservationid", "parentid"))
-    above = next(filter(None, map(_text, above)), None) or (listed[-1] if isinstance(listed, list) and listed else None)
+    stated = (_text(fields.get(key)) for key in ("parentrunid", "parentobservationid", "parentid"))
+    above = next(filter(None, stated), None) or (listed[-1] if isinstance(listed, list) and listed else None)
     start = next((fields[key] for key in ("starttime", "startedat", "timestamp") if fields.get(key) is not None), None)
     return Span(
         **{

@@ -79,14 +79,14 @@ def dspy_agent(
     question = _field("question", question, () if known is None else known.input_fields)
     answer = _field("answer", answer, () if known is None else known.output_fields)
 
-    def run(asked: str) -> AgentRun:
+    def run(text: str) -> AgentRun:
         dspy: Any = import_module("dspy")
         with _varied(dspy, module, run_number(), temperature) as attempt, dspy.track_usage() as tracker:
-            prediction = attempt(**{question: asked})
+            prediction = attempt(**{question: text})
         if answer not in prediction:
             raise UsageError(f"the prediction has no field {answer!r}; name one of {', '.join(prediction)} as answer=")
         calls = [call for calls in tracker.usage_data.values() for call in calls]
-        record = {"question": asked, "trajectory": prediction.get("trajectory")}  # of ReAct; else None
+        record = {"question": text, "trajectory": prediction.get("trajectory")}  # of ReAct; else None
         return AgentRun.of_output(record, prediction[answer], _total(calls, "prompt_tokens", "completion_tokens"))
 
     return run

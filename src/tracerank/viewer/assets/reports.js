@@ -69,7 +69,7 @@ function openClaim(found, claim) {
   const here = claim.against.flatMap((one) => one.here);
   const sides = [
     side(`this report, #${found.sample}`, claim.sentence, here),
-    ...claim.against.map((one) => side(`#${one.sample}, another value`, one.text, one.there)),
+    ...claim.against.map((one) => side(`#${one.sample}, says otherwise`, one.text, one.there)),
     ...claim.where.map((one) => side(`#${one.sample}`, one.text, [])),
   ];
   const sources = claim.sources.map((source) =>

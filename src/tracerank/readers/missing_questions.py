@@ -26,7 +26,7 @@ _HELP = (
 
 
 @dataclass(slots=True)
-class Unasked:
+class MissingQuestions:
     """Names rollouts, joins them with the user's table, and remembers what is to be reported."""
 
     files: tuple[Found, ...]
@@ -36,7 +36,7 @@ class Unasked:
     _names: dict[str, RunName] = field(default_factory=dict)
     _ways: dict[str, list[str]] = field(default_factory=dict)
     """How rollouts were grouped -> their questions."""
-    _untold: list[str] = field(default_factory=list)
+    _unnamed: list[str] = field(default_factory=list)
     """Where runs stand whose files have names that do not tell questions apart."""
     _unknown: dict[str, None] = field(default_factory=dict)
     """Questions that the table does not have."""
@@ -64,19 +64,19 @@ class Unasked:
             question = replace(found, references=found.references or placed.parsed.question.references)
             yield placed._replace(parsed=replace(placed.parsed, question=question), is_unasked=True)
         if len(dropped) == len(held) == 1 and is_whole:
-            self._untold.append(dropped[0].source)
+            self._unnamed.append(dropped[0].source)
         elif dropped:
             self.report(
                 Problem(dropped[0].source, f"{self._reason(len(held), is_whole)}; {_were_dropped(len(dropped))}")
             )
 
-    def told(self) -> Iterator[Problem]:
+    def problems(self) -> Iterator[Problem]:
         """How it was done, once for all files."""
-        if self._untold:
+        if self._unnamed:
             yield Problem(
-                self._untold[0],
+                self._unnamed[0],
                 f"{_UNASKED}, and names of files such as this one do not tell questions from runs: {_HELP}; "
-                + _were_dropped(len(self._untold)),
+                + _were_dropped(len(self._unnamed)),
             )
         if self._ways:
             ways = [f"{_counted(ids, 'rollout')} by {way} into {_named(ids)}" for way, ids in self._ways.items()]
