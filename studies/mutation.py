@@ -1,25 +1,29 @@
 """Mutation score: ``python -m studies.mutation trace --tests tests/trace tests/test_paper.py --count 60 --seed 1``.
 
 One operator, constant or statement of a folder of the package at a time is changed in a copy of the tree; a mutant
-survives when the tests still pass. Left alone, because no test should see a change: annotations, decorators, messages
-of errors and logs, and ``strict=`` of ``zip``.
+survives when the tests that run its lines still pass. Left alone, because no test should see a change: annotations,
+decorators, messages of errors and logs, and ``strict=`` of ``zip``.
 """
 
 import argparse
 import ast
-import contextlib
 import difflib
+import importlib
 import os
+import pickle
 import random
+import resource
 import shutil
 import signal
-import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Generator, Iterator
 from itertools import permutations
 from pathlib import Path
+from types import FrameType
+
+import pytest
 
 from studies import ROOT, SHARED
 
@@ -62,56 +66,120 @@ def changes(node: ast.AST) -> Iterator[tuple[ast.AST, str]]:
                     yield from changes(child)
 
 
-def mutants(path: Path) -> Iterator[tuple[Path, int, str]]:
-    """Every mutant of a module: its path, a line and the changed source."""
+def mutants(path: Path) -> Iterator[tuple[Path, int, int, str]]:
+    """Every mutant of a module: its path, first and last line, and the changed source."""
     source = path.read_bytes()
     starts = [0, *(index + 1 for index, byte in enumerate(source) if byte == ord("\n"))]
     for node, text in changes(ast.parse(source)):
         begin, end = starts[node.lineno - 1] + node.col_offset, starts[node.end_lineno - 1] + node.end_col_offset
-        yield path, node.lineno, (source[:begin] + text.encode() + source[end:]).decode()
+        yield path, node.lineno, node.end_lineno, (source[:begin] + text.encode() + source[end:]).decode()
 
 
-def survives(tree: Path, tests: list[str], limit: float) -> bool:
-    """Whether the tests pass within so many seconds."""
-    command = [sys.executable, "-m", "pytest", "-x", "-n", "0", "-p", "no:cacheprovider", *tests]
-    env = {**os.environ, "PYTHONPATH": str(tree / "src"), "TRACERANK_SHARED": str(SHARED)}
-    run = subprocess.Popen(command, cwd=tree, env=env, stdout=subprocess.DEVNULL, start_new_session=True)
-    with contextlib.suppress(subprocess.TimeoutExpired):
-        run.wait(limit)
-    with contextlib.suppress(ProcessLookupError):
-        os.killpg(run.pid, signal.SIGKILL)  # and what the tests started
-    return run.wait() == 0
+class Coverage:
+    """Pytest plug-in: which lines of the package each test runs, and how long it takes."""
+
+    def __init__(self, package: str) -> None:
+        self.package = package
+        self.imported: set[tuple[str, int]] = set()
+        """Lines that run while tests are collected, hence before each of them."""
+        self.lines: dict[str, set[tuple[str, int]]] = {}
+        self.seconds: dict[str, float] = {}
+        self.current = self.imported
+
+    def trace(self, frame: FrameType, event: str, _: object) -> Callable[..., object] | None:
+        if not frame.f_code.co_filename.startswith(self.package):
+            return None
+        if event == "line":
+            self.current.add((frame.f_code.co_filename, frame.f_lineno))
+        return self.trace
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_protocol(self, item: pytest.Item) -> Generator[None, object, object]:
+        self.current = self.lines.setdefault(item.nodeid, set())
+        begin = time.process_time()
+        sys.settrace(self.trace)  # a test may have taken it away
+        try:
+            return (yield)
+        finally:
+            self.seconds[item.nodeid] = time.process_time() - begin
+
+    def tests(self, path: Path, begin: int, end: int, longest: float) -> list[str]:
+        """The tests that run one of these lines, tests of the same name first, then the quickest."""
+        changed = {(str(path), line) for line in range(begin, end + 1)}
+        same_name = f"test_{path.stem}.py"
+        found = [name for name, lines in self.lines.items() if not changed.isdisjoint(lines | self.imported)]
+        found = [name for name in found if self.seconds[name] <= longest]
+        return sorted(found, key=lambda name: (Path(name.partition("::")[0]).name != same_name, self.seconds[name]))
+
+
+def run(tree: Path, tests: list[str], seconds: float, coverage: Coverage | None = None) -> bool:
+    """Whether the tests pass within so many seconds of CPU, in a fork, which has imported the large libraries."""
+    child = os.fork()
+    if child:
+        return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    os.setpgid(0, 0)
+    resource.setrlimit(resource.RLIMIT_CPU, (int(seconds) + 1, int(seconds) + 1))
+    signal.alarm(int(seconds * 5) + 60)  # a mutant that waits
+    os.chdir(tree)
+    sys.path[:0] = [str(tree / "src"), str(tree)]
+    os.environ.update(PYTHONPATH=str(tree / "src"), TRACERANK_SHARED=str(SHARED))
+    sys.dont_write_bytecode = coverage is None
+    silent = os.open(os.environ.get("MUTLOG", os.devnull), os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+    os.dup2(silent, 1)
+    os.dup2(silent, 2)
+    if coverage is not None:
+        sys.settrace(coverage.trace)
+    options = ["-x", "-n", "0", "-p", "no:cacheprovider", "--hypothesis-seed=0"]
+    options += ["-W", "ignore::pytest.PytestAssertRewriteWarning"]  # hypothesis is imported already
+    code = pytest.main([*options, *tests], plugins=[coverage] if coverage is not None else [])
+    sys.settrace(None)
+    if coverage is not None:
+        (tree / "coverage.pickle").write_bytes(pickle.dumps((coverage.imported, coverage.lines, coverage.seconds)))
+    os._exit(int(code))
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m studies.mutation", description=__doc__)
     parser.add_argument("paths", nargs="+", help="folders or modules below src/tracerank")
     parser.add_argument("--tests", nargs="+", required=True)
+    parser.add_argument("--longest", type=float, default=60, help="leave out tests that take more seconds")
     for name, default in (("--count", 60), ("--seed", 1)):
         parser.add_argument(name, type=int, default=default)
     args = parser.parse_args()
+    os.environ["OMP_NUM_THREADS"] = "1"  # as tests/conftest.py: threads do not survive a fork
+    for library in ("hypothesis", "numpy", "httpx", "torch"):
+        importlib.import_module(library)
     with tempfile.TemporaryDirectory() as folder:
-        tree = Path(folder) / "tree"
+        tree = Path(folder).resolve() / "tree"
         shutil.copytree(ROOT, tree, ignore=shutil.ignore_patterns(".*", "__pycache__", "build"))
         roots = [tree / "src/tracerank" / name for name in args.paths]
         modules = sorted(path for root in roots for path in (root.rglob("*.py") if root.is_dir() else [root]))
         possible = [mutant for path in modules for mutant in mutants(path)]
         sample = random.Random(args.seed).sample(possible, min(args.count, len(possible)))
-        begin, killed = time.monotonic(), 0
-        if not survives(tree, args.tests, 3600):
+        coverage, killed = Coverage(str(tree / "src/tracerank")), 0
+        if not run(tree, args.tests, 3600, coverage):
             sys.exit("the tests fail without a mutant")
-        limit = 3 * (time.monotonic() - begin) + 20
-        for path, line, source in sample:
-            # Tests of the same name come first: most mutants fail there.
-            first = [str(test) for test in tree.glob(f"tests/{path.parent.name}/test_{path.stem}.py")]
-            before = path.read_text(encoding="utf-8")
+        found = pickle.loads((tree / "coverage.pickle").read_bytes())
+        coverage.imported, coverage.lines, coverage.seconds = found
+        for number, (path, begin, end, source) in enumerate(sample, 1):
+            tests = coverage.tests(path, begin, end, args.longest)
+            seconds = 3 * sum(coverage.seconds[name] for name in tests) + 10
+            before, stat = path.read_text(encoding="utf-8"), path.stat()
             path.write_text(source, encoding="utf-8")
-            if survives(tree, first + args.tests, limit):
+            os.utime(path, (stat.st_atime, stat.st_mtime + 60))  # bytecode of the same second would be taken for it
+            if not tests or run(tree, tests, seconds):
                 lines = difflib.unified_diff(before.splitlines(), source.splitlines(), n=0, lineterm="")
-                print(f"survived {path.relative_to(tree)}:{line}", *list(lines)[3:], sep="\n", flush=True)
+                print(
+                    f"survived {path.relative_to(tree)}:{begin} ({len(tests)} tests)",
+                    *list(lines)[3:],
+                    sep="\n",
+                    flush=True,
+                )
             else:
                 killed += 1
             path.write_text(before, encoding="utf-8")
+            os.utime(path, (stat.st_atime, stat.st_mtime))
+            print(f"{number}: {killed} killed", file=sys.stderr, flush=True)
         print(f"killed {killed} of {len(sample)} ({killed / len(sample):.0%}), sampled from {len(possible)}")
 
 
