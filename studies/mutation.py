@@ -1,7 +1,7 @@
 """Mutation score: ``python -m studies.mutation trace --tests tests/trace tests/test_paper.py --count 60 --seed 1``.
 
 One operator, constant or statement of a folder of the package at a time is changed in a copy of the tree; a mutant
-survives when the tests that run its lines still pass. Left alone, because no test should see a change: annotations,
+survives when the tests that call its function still pass. Left alone, because no test should see a change: annotations,
 decorators, messages of errors and logs, and ``strict=`` of ``zip``.
 """
 
@@ -18,10 +18,10 @@ import signal
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Generator, Iterator
 from itertools import permutations
 from pathlib import Path
-from types import FrameType
+from types import CodeType, FrameType
 
 import pytest
 
@@ -76,26 +76,25 @@ def mutants(path: Path) -> Iterator[tuple[Path, int, int, str]]:
 
 
 class Coverage:
-    """Pytest plug-in: which lines of the package each test runs, and how long it takes."""
+    """Pytest plug-in: which functions of the package each test runs, and how long it takes."""
 
     def __init__(self, package: str) -> None:
         self.package = package
-        self.imported: set[tuple[str, int]] = set()
-        """Lines that run while tests are collected, hence before each of them."""
-        self.lines: dict[str, set[tuple[str, int]]] = {}
+        self.imported: set[CodeType] = set()
+        """What runs while tests are collected, hence before each of them."""
+        self.called: dict[str, set[CodeType]] = {}
         self.seconds: dict[str, float] = {}
         self.current = self.imported
 
-    def trace(self, frame: FrameType, event: str, _: object) -> Callable[..., object] | None:
-        if not frame.f_code.co_filename.startswith(self.package):
-            return None
-        if event == "line":
-            self.current.add((frame.f_code.co_filename, frame.f_lineno))
-        return self.trace
+    def trace(self, frame: FrameType, event: str, _: object) -> None:
+        """Only calls are traced, not lines: some hundred times as many would be counted in a loop."""
+        code = frame.f_code
+        if code.co_filename.startswith(self.package):
+            self.current.add(code)
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> Generator[None, object, object]:
-        self.current = self.lines.setdefault(item.nodeid, set())
+        self.current = self.called.setdefault(item.nodeid, set())
         begin = time.process_time()
         sys.settrace(self.trace)  # a test may have taken it away
         try:
@@ -103,11 +102,28 @@ class Coverage:
         finally:
             self.seconds[item.nodeid] = time.process_time() - begin
 
+    def record(self) -> bytes:
+        """What ``Selection`` reads: of each test the lines of its functions, and its seconds."""
+        lines = {
+            name: {(code.co_filename, line) for code in codes for _, _, line in code.co_lines()}
+            for name, codes in (("", self.imported), *self.called.items())
+        }
+        return pickle.dumps((lines, self.seconds))
+
+
+class Selection:
+    """The tests that can see a change."""
+
+    def __init__(self, record: bytes) -> None:
+        lines, self.seconds = pickle.loads(record)
+        imported = lines.pop("")
+        self._lines: dict[str, set[tuple[str, int]]] = {name: each | imported for name, each in lines.items()}
+
     def tests(self, path: Path, begin: int, end: int, longest: float) -> list[str]:
         """The tests that run one of these lines, tests of the same name first, then the quickest."""
         changed = {(str(path), line) for line in range(begin, end + 1)}
         same_name = f"test_{path.stem}.py"
-        found = [name for name, lines in self.lines.items() if not changed.isdisjoint(lines | self.imported)]
+        found = [name for name, lines in self._lines.items() if not changed.isdisjoint(lines)]
         found = [name for name in found if self.seconds[name] <= longest]
         return sorted(found, key=lambda name: (Path(name.partition("::")[0]).name != same_name, self.seconds[name]))
 
@@ -119,12 +135,12 @@ def run(tree: Path, tests: list[str], seconds: float, coverage: Coverage | None 
         return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
     os.setpgid(0, 0)
     resource.setrlimit(resource.RLIMIT_CPU, (int(seconds) + 1, int(seconds) + 1))
-    signal.alarm(int(seconds * 5) + 60)  # a mutant that waits
+    signal.alarm(int(seconds * 5) + 30)  # a mutant that waits
     os.chdir(tree)
     sys.path[:0] = [str(tree / "src"), str(tree)]
     os.environ.update(PYTHONPATH=str(tree / "src"), TRACERANK_SHARED=str(SHARED))
     sys.dont_write_bytecode = coverage is None
-    silent = os.open(os.environ.get("MUTLOG", os.devnull), os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+    silent = os.open(os.devnull, os.O_WRONLY)
     os.dup2(silent, 1)
     os.dup2(silent, 2)
     if coverage is not None:
@@ -134,7 +150,7 @@ def run(tree: Path, tests: list[str], seconds: float, coverage: Coverage | None 
     code = pytest.main([*options, *tests], plugins=[coverage] if coverage is not None else [])
     sys.settrace(None)
     if coverage is not None:
-        (tree / "coverage.pickle").write_bytes(pickle.dumps((coverage.imported, coverage.lines, coverage.seconds)))
+        (tree / "coverage").write_bytes(coverage.record())
     os._exit(int(code))
 
 
@@ -156,14 +172,12 @@ def main() -> None:
         modules = sorted(path for root in roots for path in (root.rglob("*.py") if root.is_dir() else [root]))
         possible = [mutant for path in modules for mutant in mutants(path)]
         sample = random.Random(args.seed).sample(possible, min(args.count, len(possible)))
-        coverage, killed = Coverage(str(tree / "src/tracerank")), 0
-        if not run(tree, args.tests, 3600, coverage):
+        if not run(tree, args.tests, 3600, Coverage(str(tree / "src/tracerank"))):
             sys.exit("the tests fail without a mutant")
-        found = pickle.loads((tree / "coverage.pickle").read_bytes())
-        coverage.imported, coverage.lines, coverage.seconds = found
+        selection, killed = Selection((tree / "coverage").read_bytes()), 0
         for number, (path, begin, end, source) in enumerate(sample, 1):
-            tests = coverage.tests(path, begin, end, args.longest)
-            seconds = 3 * sum(coverage.seconds[name] for name in tests) + 10
+            tests = selection.tests(path, begin, end, args.longest)
+            seconds = sum(selection.seconds[name] for name in tests) + 5  # tracing has doubled the seconds
             before, stat = path.read_text(encoding="utf-8"), path.stat()
             path.write_text(source, encoding="utf-8")
             os.utime(path, (stat.st_atime, stat.st_mtime + 60))  # bytecode of the same second would be taken for it
