@@ -8,7 +8,8 @@ decorators, messages of errors and logs, and ``strict=`` of ``zip``.
 import argparse
 import ast
 import difflib
-import importlib
+import gc
+import inspect
 import os
 import pickle
 import random
@@ -18,10 +19,12 @@ import signal
 import sys
 import tempfile
 import time
-from collections.abc import Generator, Iterator
+import traceback
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from itertools import permutations
 from pathlib import Path
-from types import CodeType, FrameType
+from types import CodeType, FrameType, FunctionType
 
 import pytest
 
@@ -75,83 +78,136 @@ def mutants(path: Path) -> Iterator[tuple[Path, int, int, str]]:
         yield path, node.lineno, node.end_lineno, (source[:begin] + text.encode() + source[end:]).decode()
 
 
-class Coverage:
-    """Pytest plug-in: which functions of the package each test runs, and how long it takes."""
+def _is_function(code: CodeType) -> bool:
+    """Bodies of classes, and comprehensions outside of functions, run when a module is imported."""
+    return bool(code.co_flags & inspect.CO_NEWLOCALS) and (code.co_name == "<lambda>" or code.co_name[0] != "<")
 
-    def __init__(self, package: str) -> None:
-        self.package = package
-        self.imported: set[CodeType] = set()
-        """What runs while tests are collected, hence before each of them."""
-        self.called: dict[str, set[CodeType]] = {}
-        self.seconds: dict[str, float] = {}
-        self.current = self.imported
+
+def functions(code: CodeType) -> Iterator[CodeType]:
+    """The functions and methods in the code of a module, without those inside of them."""
+    for inner in (each for each in code.co_consts if isinstance(each, CodeType)):
+        if _is_function(inner):
+            yield inner
+        else:
+            yield from functions(inner)
+
+
+def outside(code: CodeType) -> list[object]:
+    """What runs when a module is imported."""
+    constants = [each for each in code.co_consts if not isinstance(each, CodeType)]
+    bodies = [each for each in code.co_consts if isinstance(each, CodeType) and not _is_function(each)]
+    return [code.co_code, repr(constants), code.co_names, *map(outside, bodies)]
+
+
+def put_in(path: Path, before: str, source: str) -> bool:
+    """Give the functions of an imported module their changed code; False: the change is outside of them."""
+    old, new = compile(before, str(path), "exec"), compile(source, str(path), "exec")
+    if outside(old) != outside(new):
+        return False
+    changed = {
+        (was.co_qualname, was.co_firstlineno): code for was, code in zip(functions(old), functions(new), strict=True)
+    }
+    for live in gc.get_objects():
+        if isinstance(live, FunctionType) and live.__code__.co_filename == str(path):
+            code = changed.get((live.__code__.co_qualname, live.__code__.co_firstlineno))
+            if code is not None and code.co_freevars != live.__code__.co_freevars:
+                return False
+            live.__code__ = code or live.__code__
+    return True
+
+
+class Trial:
+    """Pytest plug-in that runs the collected tests once for each mutant, each time in a fork.
+
+    A fork gets the changed code of its functions; a change outside of functions is imported anew by a new process.
+    """
+
+    def __init__(self, tree: Path, sample: Sequence[tuple[Path, int, int, str]], longest: float) -> None:
+        self.tree, self.sample, self.longest = tree, sample, longest
+        self.current: set[CodeType] = set()
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        if report.failed:
+            os._exit(1)
 
     def trace(self, frame: FrameType, event: str, _: object) -> None:
-        """Only calls are traced, not lines: some hundred times as many would be counted in a loop."""
-        code = frame.f_code
-        if code.co_filename.startswith(self.package):
-            self.current.add(code)
+        self.current.add(frame.f_code)
 
-    @pytest.hookimpl(wrapper=True)
-    def pytest_runtest_protocol(self, item: pytest.Item) -> Generator[None, object, object]:
-        self.current = self.called.setdefault(item.nodeid, set())
-        begin = time.process_time()
-        sys.settrace(self.trace)  # a test may have taken it away
-        try:
-            return (yield)
-        finally:
-            self.seconds[item.nodeid] = time.process_time() - begin
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtestloop(self, session: pytest.Session) -> bool:
+        if session.testsfailed:
+            sys.exit("the tests cannot be collected")
+        if not _passes(lambda: self._measure(session), 3600):
+            sys.exit("the tests fail without a mutant")
+        lines, seconds = pickle.loads((self.tree / "coverage").read_bytes())
+        killed = 0
+        for number, (path, begin, end, source) in enumerate(self.sample, 1):
+            changed = {(str(path), line) for line in range(begin, end + 1)}
+            before = path.read_text(encoding="utf-8")
+            is_outside = outside(compile(before, "", "exec")) != outside(compile(source, "", "exec"))
+            items = [item for item in session.items if seconds[item.nodeid] <= self.longest]
+            items = [item for item in items if is_outside or not changed.isdisjoint(lines[item.nodeid])]
+            # Tests of the same name first: most mutants fail there.
+            items.sort(key=lambda item: (item.path.name != f"test_{path.stem}.py", seconds[item.nodeid]))
+            limit = sum(seconds[item.nodeid] for item in items) + 10  # tracing has doubled the seconds
+            path.write_text(source, encoding="utf-8")
+            trial = partial(self._try, session, items, path, before, source)
+            if not items or _passes(trial, limit):
+                shown = difflib.unified_diff(before.splitlines(), source.splitlines(), n=0, lineterm="")
+                print(
+                    f"survived {path.relative_to(self.tree)}:{begin} ({len(items)} tests)", *list(shown)[3:], sep="\n"
+                )
+            else:
+                killed += 1
+            path.write_text(before, encoding="utf-8")
+            print(f"killed {killed} of {number} ({killed / number:.0%})", flush=True)
+        os._exit(0)
 
-    def record(self) -> bytes:
-        """What ``Selection`` reads: of each test the lines of its functions, and its seconds."""
-        lines = {
-            name: {(code.co_filename, line) for code in codes for _, _, line in code.co_lines()}
-            for name, codes in (("", self.imported), *self.called.items())
-        }
-        return pickle.dumps((lines, self.seconds))
+    def _measure(self, session: pytest.Session) -> None:
+        """Which lines each test runs, as functions, and in how many seconds."""
+        package = str(self.tree / "src/tracerank")
+        lines, seconds = {}, {}
+        for item in session.items:
+            self.current = set()
+            begin = time.process_time()
+            sys.settrace(self.trace)  # calls alone: lines would take much longer
+            item.config.hook.pytest_runtest_protocol(item=item, nextitem=None)
+            sys.settrace(None)
+            seconds[item.nodeid] = time.process_time() - begin
+            codes = [code for code in self.current if code.co_filename.startswith(package)]
+            lines[item.nodeid] = {(code.co_filename, line) for code in codes for _, _, line in code.co_lines()}
+        (self.tree / "coverage").write_bytes(pickle.dumps((lines, seconds)))
+
+    def _try(self, session: pytest.Session, items: Sequence[pytest.Item], path: Path, before: str, source: str) -> None:
+        if not put_in(path, before, source):
+            files = dict.fromkeys(str(item.path) for item in items)
+            slow = [f"--deselect={item.nodeid}" for item in session.items if item not in items]
+            os.execv(sys.executable, [sys.executable, "-m", "pytest", "-x", *OPTIONS, *slow, *files])
+        for item, following in zip(items, [*items[1:], None], strict=True):
+            session.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
 
 
-class Selection:
-    """The tests that can see a change."""
-
-    def __init__(self, record: bytes) -> None:
-        lines, self.seconds = pickle.loads(record)
-        imported = lines.pop("")
-        self._lines: dict[str, set[tuple[str, int]]] = {name: each | imported for name, each in lines.items()}
-
-    def tests(self, path: Path, begin: int, end: int, longest: float) -> list[str]:
-        """The tests that run one of these lines, tests of the same name first, then the quickest."""
-        changed = {(str(path), line) for line in range(begin, end + 1)}
-        same_name = f"test_{path.stem}.py"
-        found = [name for name, lines in self._lines.items() if not changed.isdisjoint(lines)]
-        found = [name for name in found if self.seconds[name] <= longest]
-        return sorted(found, key=lambda name: (Path(name.partition("::")[0]).name != same_name, self.seconds[name]))
-
-
-def run(tree: Path, tests: list[str], seconds: float, coverage: Coverage | None = None) -> bool:
-    """Whether the tests pass within so many seconds of CPU, in a fork, which has imported the large libraries."""
+def _passes(trial: Callable[[], None], seconds: float) -> bool:
+    """Whether a fork of this process comes to the end of the trial within so many seconds of CPU."""
     child = os.fork()
     if child:
-        return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
-    os.setpgid(0, 0)
-    resource.setrlimit(resource.RLIMIT_CPU, (int(seconds) + 1, int(seconds) + 1))
-    signal.alarm(int(seconds * 5) + 30)  # a mutant that waits
-    os.chdir(tree)
-    sys.path[:0] = [str(tree / "src"), str(tree)]
-    os.environ.update(PYTHONPATH=str(tree / "src"), TRACERANK_SHARED=str(SHARED))
-    sys.dont_write_bytecode = coverage is None
-    silent = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(silent, 1)
-    os.dup2(silent, 2)
-    if coverage is not None:
-        sys.settrace(coverage.trace)
-    options = ["-x", "-n", "0", "-p", "no:cacheprovider", "--hypothesis-seed=0"]
-    options += ["-W", "ignore::pytest.PytestAssertRewriteWarning"]  # hypothesis is imported already
-    code = pytest.main([*options, *tests], plugins=[coverage] if coverage is not None else [])
-    sys.settrace(None)
-    if coverage is not None:
-        (tree / "coverage").write_bytes(coverage.record())
-    os._exit(int(code))
+        code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+        if code > 2:  # of pytest: no test was run
+            sys.exit(f"the trial itself failed with code {code}")
+        return code == 0
+    try:
+        resource.setrlimit(resource.RLIMIT_CPU, (int(seconds) + 1, int(seconds) + 1))
+        signal.alarm(int(seconds * 5) + 30)  # a mutant that waits
+        silent = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(silent, 1)
+        trial()
+        os._exit(0)
+    except BaseException:
+        traceback.print_exc()
+        os._exit(70)
+
+
+OPTIONS = ("-q", "-s", "-n", "0", "-p", "no:cacheprovider", "--hypothesis-seed=0")
 
 
 def main() -> None:
@@ -162,9 +218,6 @@ def main() -> None:
     for name, default in (("--count", 60), ("--seed", 1)):
         parser.add_argument(name, type=int, default=default)
     args = parser.parse_args()
-    os.environ["OMP_NUM_THREADS"] = "1"  # as tests/conftest.py: threads do not survive a fork
-    for library in ("hypothesis", "numpy", "httpx", "torch"):
-        importlib.import_module(library)
     with tempfile.TemporaryDirectory() as folder:
         tree = Path(folder).resolve() / "tree"
         shutil.copytree(ROOT, tree, ignore=shutil.ignore_patterns(".*", "__pycache__", "build"))
@@ -172,29 +225,21 @@ def main() -> None:
         modules = sorted(path for root in roots for path in (root.rglob("*.py") if root.is_dir() else [root]))
         possible = [mutant for path in modules for mutant in mutants(path)]
         sample = random.Random(args.seed).sample(possible, min(args.count, len(possible)))
-        if not run(tree, args.tests, 3600, Coverage(str(tree / "src/tracerank"))):
+        print(f"{len(sample)} of {len(possible)} mutants of {', '.join(args.paths)}, seed {args.seed}", flush=True)
+        sys.dont_write_bytecode = True  # bytecode of the same second and size would be taken for the mutant's
+        os.environ.update(PYTHONPATH=str(tree / "src"), TRACERANK_SHARED=str(SHARED), PYTHONDONTWRITEBYTECODE="1")
+        os.chdir(tree)
+        sys.path[:0] = [str(tree / "src"), str(tree)]
+        if not _is_done(tree, sample, args):
             sys.exit("the tests fail without a mutant")
-        selection, killed = Selection((tree / "coverage").read_bytes()), 0
-        for number, (path, begin, end, source) in enumerate(sample, 1):
-            tests = selection.tests(path, begin, end, args.longest)
-            seconds = sum(selection.seconds[name] for name in tests) + 5  # tracing has doubled the seconds
-            before, stat = path.read_text(encoding="utf-8"), path.stat()
-            path.write_text(source, encoding="utf-8")
-            os.utime(path, (stat.st_atime, stat.st_mtime + 60))  # bytecode of the same second would be taken for it
-            if not tests or run(tree, tests, seconds):
-                lines = difflib.unified_diff(before.splitlines(), source.splitlines(), n=0, lineterm="")
-                print(
-                    f"survived {path.relative_to(tree)}:{begin} ({len(tests)} tests)",
-                    *list(lines)[3:],
-                    sep="\n",
-                    flush=True,
-                )
-            else:
-                killed += 1
-            path.write_text(before, encoding="utf-8")
-            os.utime(path, (stat.st_atime, stat.st_mtime))
-            print(f"{number}: {killed} killed", file=sys.stderr, flush=True)
-        print(f"killed {killed} of {len(sample)} ({killed / len(sample):.0%}), sampled from {len(possible)}")
+
+
+def _is_done(tree: Path, sample: Sequence[tuple[Path, int, int, str]], args: argparse.Namespace) -> bool:
+    """In a fork, so that the copy is removed whatever happens."""
+    child = os.fork()
+    if not child:
+        os._exit(int(pytest.main([*OPTIONS, *args.tests], plugins=[Trial(tree, sample, args.longest)])) or 1)
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
 
 
 if __name__ == "__main__":

@@ -105,6 +105,18 @@ def test_a_query_that_all_asked_in_any_order_of_words_is_repeated() -> None:
     assert looked(seen).repeated == (Repeated("Orfeo composer", 3, 3),)
 
 
+def test_a_query_asks_for_a_name_by_two_thirds_of_its_words() -> None:
+    question = "When was the Nobel Prize Medal in Physics won by Marie?"
+
+    def is_asked(query: str) -> bool:
+        found = looked(pool_of(rollout("1903", ranked(query, "x")), question=question)).unasked
+        return "Nobel Prize Medal in Physics" not in [one.phrase for one in found]
+
+    assert [is_asked(query) for query in ("nobel physics", "nobel physics medal", "nobel prize medal physics")] == [
+        False, True, True,
+    ]  # fmt: skip
+
+
 def test_a_query_that_four_of_five_asked_is_repeated_and_one_of_three_of_five_is_not() -> None:
     def repeated(asking: int, searching: int) -> list[int]:
         queries = ["Orfeo composer"] * asking + ["Monteverdi", "Venice", "Mantua"][: searching - asking]
