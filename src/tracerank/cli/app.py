@@ -146,7 +146,7 @@ app = Program(
     name="tracerank",
     help="Choose the best existing answer among K completed search-agent rollouts.",
     no_args_is_help=True,
-    context_settings={"max_content_width": 100, "show_default": True},
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100, "show_default": True},
 )
 click.version_option(
     package_name="tracerank", prog_name="tracerank", message="%(prog)s %(version)s", help="Show the version and stop."

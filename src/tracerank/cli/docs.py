@@ -34,7 +34,8 @@ def commands(group: click.Group, context: click.Context) -> Iterator[click.Conte
 
 def reference() -> str:
     """The reference as Markdown."""
-    context = click.Context(app, info_name=app.name, terminal_width=WIDTH, max_content_width=WIDTH, show_default=True)
+    settings = {**app.context_settings, "terminal_width": WIDTH, "max_content_width": WIDTH}
+    context = click.Context(app, info_name=app.name, **settings)
     sections = (f"## {one.command_path}\n\n```text\n{one.get_help()}\n```\n" for one in commands(app, context))
     return "\n".join([HEADER, *sections])
 

@@ -34,10 +34,10 @@ def _listed(value: object) -> list[Any]:
 
 
 def as_the_agent_saw(messages: Sequence[Any]) -> Sequence[Any]:
-    """The messages with each return apart, and with roles turned round where the asker logged them as his own."""
+    """The messages, with roles turned round where the asker logged them as its own."""
     spoken = [one for one in messages if isinstance(one, Mapping) and _role(one) in _SPEAKERS]
     if len(spoken) < 2:
-        return _apart(messages)
+        return messages
     # Who opens as the assistant and hears the last word from the user is the one who asked.
     first, last = spoken[0], spoken[-1]
     is_turned = (_role(first), _role(last)) == ("assistant", "user") and _speaks(first) and _speaks(last)
@@ -47,9 +47,9 @@ def as_the_agent_saw(messages: Sequence[Any]) -> Sequence[Any]:
         agents = {str(one["name"]) for one in spoken if isinstance(one.get("name"), str) and makes_calls(one)}
         if len(named) == len(spoken) and all(_role(one) == "user" for one in spoken):
             agents |= {*named} - {named[0]}  # the user speaks first
-    if is_turned or agents:
-        messages = [_turned(one, agents, is_turned) if isinstance(one, Mapping) else one for one in messages]
-    return _apart(messages)
+    if not is_turned and not agents:
+        return messages
+    return [_turned(one, agents, is_turned) if isinstance(one, Mapping) else one for one in messages]
 
 
 def _turned(message: Mapping[str, Any], agents: set[str], is_turned: bool) -> Mapping[str, Any]:
@@ -60,18 +60,6 @@ def _turned(message: Mapping[str, Any], agents: set[str], is_turned: bool) -> Ma
         said = said_of(message.get("content")).rstrip().removesuffix(_ALL_DONE).rstrip()
         return {**message, "role": "assistant", "content": said}
     return {**message, "role": "user"} if is_turned and role == "assistant" and not makes_calls(message) else message
-
-
-def _apart(messages: Sequence[Any]) -> Sequence[Any]:
-    if not any(isinstance(one, Mapping) and _returns(one) for one in messages):
-        return messages
-    return [part for one in messages for part in (_returns(one) if isinstance(one, Mapping) else None) or (one,)]
-
-
-def _returns(message: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """The returns that ag2 keeps apart beside what it shows."""
-    listed = message.get("tool_responses")
-    return [{"role": "tool", **one} for one in listed if isinstance(one, Mapping)] if isinstance(listed, list) else []
 
 
 def _speaks(message: Mapping[str, Any]) -> bool:

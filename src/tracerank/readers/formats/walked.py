@@ -161,7 +161,7 @@ class Walked:
         """By the vendor's sign; the general one by anything that looks like a call."""
         if not isinstance(record, Mapping):
             return False
-        return vendor_of(record) == self.name if self.name != GENERAL else _may_be_run(record)
+        return vendor_of(record) == self.name if self.name != GENERAL else holds_calls(record) or _ends_a_run(record)
 
     def parse(self, record: Record, source: str) -> Parsed:
         """What was asked, done and said; the answer is the agent's last words after its last search."""
@@ -184,8 +184,7 @@ class Walked:
         sample_id = sample_id_of(fields)
         question = asked_question(fields, dialogue.asked or _asked_in(plain))
         if self.name != GENERAL:
-            is_kept = question is not None and (vendor_of(plain) or _has_list(plain))
-            if not dialogue.calls and dialogue.final is None and not is_kept:
+            if not dialogue.calls and dialogue.final is None and not (question and vendor_of(plain)):
                 names = ", ".join((*_MESSAGES, *_ITEMS, *_RUN_ITEMS))
                 reject(f"no items or messages: expected a list in one of {names}, or a reply", question, sample_id)
             if dialogue.final is None:
@@ -236,10 +235,6 @@ def _asked_in(record: Record) -> str | None:
     return None
 
 
-def _has_list(record: Record) -> bool:
-    return any(isinstance(record.get(name), list) for name in _MESSAGES)
-
-
 def _doubted(parsed: Parsed, told: Told) -> Parsed:
     """A transcript that was kept as text, with what that leaves open."""
     count = f"{told.strays} return{'s' * (told.strays != 1)}"
@@ -248,14 +243,6 @@ def _doubted(parsed: Parsed, told: Told) -> Parsed:
 
 
 # ---- runs of no vendor
-
-
-def _may_be_run(record: Record) -> bool:
-    return (any(map(_may_hold, record.values())) and holds_calls(record)) or _ends_a_run(record)
-
-
-def _may_hold(value: object) -> bool:
-    return (isinstance(value, list | dict) and bool(value)) or (isinstance(value, str) and value[:1] in ("{", "["))
 
 
 def _ends_a_run(record: Record) -> bool:

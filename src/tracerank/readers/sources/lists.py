@@ -76,7 +76,7 @@ def events_record(values: list[Any]) -> dict[str, Any]:
 
 def is_event(value: object) -> bool:
     """Whether an object is a message, a call or a return rather than a record: it says its kind, and of whom it is."""
-    if not isinstance(value, Mapping) or not _NO_EVENT.isdisjoint(value) or _is_span(value):
+    if not isinstance(value, Mapping) or not _NO_EVENT.isdisjoint(value):
         return False
     said = (value.get(name) for name in _KIND_FIELDS)
     is_told = any(isinstance(kind, str) for kind in said)
@@ -94,15 +94,11 @@ def _begins_untold(value: Mapping[str, Any]) -> bool:
     return is_message or ("stepNumber" in value and isinstance(value.get("content"), list))
 
 
-def _is_span(value: Mapping[str, Any]) -> bool:
-    return isinstance(value.get("context"), Mapping)
-
-
 def is_later_event(value: object) -> bool:
     """Whether an object is an event among events: there a kind alone will do, such as ``turn.started``."""
     if is_event(value):
         return True
-    if not isinstance(value, Mapping) or not _NO_EVENT.isdisjoint(value) or _is_span(value):
+    if not isinstance(value, Mapping) or not _NO_EVENT.isdisjoint(value):
         return False
     is_self_told = any(name in value for name in _SELF_TOLD) or _begins_untold(value)
     return is_self_told or any(isinstance(value.get(name), str) for name in _KIND_FIELDS)
