@@ -27,6 +27,7 @@ from pathlib import Path
 from types import CodeType, FrameType, FunctionType
 
 import pytest
+from hypothesis import is_hypothesis_test
 
 from studies import ROOT, SHARED
 
@@ -122,8 +123,10 @@ class Trial:
     A fork gets the changed code of its functions; a change outside of functions is imported anew by a new process.
     """
 
-    def __init__(self, tree: Path, sample: Sequence[tuple[Path, int, int, str]], longest: float) -> None:
-        self.tree, self.sample, self.longest = tree, sample, longest
+    def __init__(
+        self, tree: Path, sample: Sequence[tuple[Path, int, int, str]], longest: float, is_drawn: bool
+    ) -> None:
+        self.tree, self.sample, self.longest, self.is_drawn = tree, sample, longest, is_drawn
         self.current: set[CodeType] = set()
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
@@ -137,6 +140,8 @@ class Trial:
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
         if session.testsfailed:
             sys.exit("the tests cannot be collected")
+        if not self.is_drawn:
+            session.items[:] = [item for item in session.items if not is_hypothesis_test(getattr(item, "obj", None))]
         if not _passes(lambda: self._measure(session), 3600):
             sys.exit("the tests fail without a mutant")
         lines, seconds = pickle.loads((self.tree / "coverage").read_bytes())
@@ -215,6 +220,7 @@ def main() -> None:
     parser.add_argument("paths", nargs="+", help="folders or modules below src/tracerank")
     parser.add_argument("--tests", nargs="+", required=True)
     parser.add_argument("--longest", type=float, default=60, help="leave out tests that take more seconds")
+    parser.add_argument("--no-drawn", dest="drawn", action="store_false", help="leave out tests that draw examples")
     for name, default in (("--count", 60), ("--seed", 1)):
         parser.add_argument(name, type=int, default=default)
     args = parser.parse_args()
@@ -238,7 +244,9 @@ def _is_done(tree: Path, sample: Sequence[tuple[Path, int, int, str]], args: arg
     """In a fork, so that the copy is removed whatever happens."""
     child = os.fork()
     if not child:
-        os._exit(int(pytest.main([*OPTIONS, *args.tests], plugins=[Trial(tree, sample, args.longest)])) or 1)
+        os._exit(
+            int(pytest.main([*OPTIONS, *args.tests], plugins=[Trial(tree, sample, args.longest, args.drawn)])) or 1
+        )
     return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
 
 
