@@ -27,7 +27,6 @@ from pathlib import Path
 from types import CodeType, FrameType, FunctionType
 
 import pytest
-from hypothesis import is_hypothesis_test
 
 from studies import ROOT, SHARED
 
@@ -141,7 +140,7 @@ class Trial:
         if session.testsfailed:
             sys.exit("the tests cannot be collected")
         if not self.is_drawn:
-            session.items[:] = [item for item in session.items if not is_hypothesis_test(getattr(item, "obj", None))]
+            session.items[:] = [item for item in session.items if not _draws(item)]
         if not _passes(lambda: self._measure(session), 3600):
             sys.exit("the tests fail without a mutant")
         lines, seconds = pickle.loads((self.tree / "coverage").read_bytes())
@@ -190,6 +189,11 @@ class Trial:
             os.execv(sys.executable, [sys.executable, "-m", "pytest", "-x", *OPTIONS, *slow, *files])
         for item, following in zip(items, [*items[1:], None], strict=True):
             session.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
+
+
+def _draws(item: pytest.Item) -> bool:
+    """Whether Hypothesis draws its examples."""
+    return getattr(getattr(item, "obj", None), "is_hypothesis_test", False)
 
 
 def _passes(trial: Callable[[], None], seconds: float) -> bool:
