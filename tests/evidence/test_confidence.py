@@ -101,6 +101,30 @@ def test_a_level_needs_ten_pools_and_counts_abstentions_as_disagreement() -> Non
     assert len(list(read_ahead(iter([pools[0]] * 300))[1])) == 300
 
 
+def test_the_share_of_right_rollouts_is_estimated_with_an_interval_that_errors_widen() -> None:
+    sure, unsure = Level(0.5, 0.0, 1_000), Level(0.5, 0.1, 40)
+    assert sure.accuracy == pytest.approx((0.4975, 0.3593, 0.6361), abs=1e-4)
+    assert unsure.accuracy == pytest.approx((0.4975, 0.2530, 0.7432), abs=1e-4)
+    assert unsure.record() == {
+        "agreement": 0.5, "pools": 40,
+        **dict(zip(("accuracy", "low", "high"), unsure.accuracy, strict=True)),
+    }  # fmt: skip
+    assert "about 50% of the rollouts are right [36, 64]" in sure.sentence
+    assert "(50%, 1,000 questions)" in sure.sentence
+    assert Level(0.0, 0.0, 10).accuracy[1] > 0
+    assert Level(1.0, 0.0, 10).accuracy[2] < 1
+
+
+def test_a_level_is_the_mean_of_the_first_200_pools_with_two_rollouts_and_its_standard_error() -> None:
+    alike, apart = pool("Paris", "paris"), pool("Paris", "Rome")
+    level = estimate_level([pool("Paris"), *[alike, apart] * 10])
+    assert level is not None
+    assert (level.agreement, level.error, level.pools) == (0.5, pytest.approx((0.25 / 19) ** 0.5), 20)
+    many = estimate_level([*[alike] * 200, *[apart] * 100])
+    assert many is not None
+    assert (many.agreement, many.pools) == (1.0, 200)
+
+
 def test_an_abstention_has_no_confidence() -> None:
     nobody = pool_of(rollout("I could not find it."), rollout("I don't know."), question=QUESTION)
     assert confidence_of(nobody) is None

@@ -105,6 +105,27 @@ def test_a_query_that_all_asked_in_any_order_of_words_is_repeated() -> None:
     assert looked(seen).repeated == (Repeated("Orfeo composer", 3, 3),)
 
 
+def test_a_query_asks_for_a_name_by_two_thirds_of_its_words() -> None:
+    question = "When was the Nobel Prize Medal in Physics won by Marie?"
+
+    def is_asked(query: str) -> bool:
+        found = looked(pool_of(rollout("1903", ranked(query, "x")), question=question)).unasked
+        return "Nobel Prize Medal in Physics" not in [one.phrase for one in found]
+
+    assert [is_asked(query) for query in ("nobel physics", "nobel physics medal", "nobel prize medal physics")] == [
+        False, True, True,
+    ]  # fmt: skip
+
+
+def test_a_query_that_four_of_five_asked_is_repeated_and_one_of_three_of_five_is_not() -> None:
+    def repeated(asking: int, searching: int) -> list[int]:
+        queries = ["Orfeo composer"] * asking + ["Monteverdi", "Venice", "Mantua"][: searching - asking]
+        found = looked(pool_of(*(rollout("a", ranked(query, "x")) for query in queries), question=ASKED))
+        return [one.rollouts for one in found.repeated]
+
+    assert [repeated(*each) for each in ((4, 5), (3, 5), (2, 2), (1, 1))] == [[4], [], [2], []]
+
+
 def test_bare_answers_lack_nothing_that_can_be_told_and_say_so() -> None:
     found = looked(pool_of(rollout("Venice"), rollout("Mantua"), question=ASKED))
     assert not found

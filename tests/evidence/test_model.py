@@ -81,6 +81,14 @@ def test_where_a_fit_ends_no_column_can_be_improved(seed: int, width: int, is_bo
     assert not is_bound or (found >= 0).all()
 
 
+@pytest.mark.parametrize("l2", [0.1, 30.0, 3_000.0])
+def test_where_a_choice_is_fitted_its_penalty_balances_what_the_rows_say(l2: float) -> None:
+    rows, offsets, right, weights = choices(50)
+    found = fit_choice(rows, offsets, right, weights, l2)
+    given = np.concatenate([softmax(each @ found) for each in np.split(rows, offsets[1:-1])])
+    assert rows.T @ (right - given) == pytest.approx(l2 * found, abs=1e-5)
+
+
 def test_no_bounded_weight_points_the_wrong_way_and_an_idle_bound_changes_nothing() -> None:
     given_choices = choices()
     free = fit_choice(*given_choices, l2=3.0)

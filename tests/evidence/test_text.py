@@ -1,13 +1,15 @@
 """What takes a short cut on plain texts gives what the long way gives."""
 
+import math
 import re
 import unicodedata
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from tracerank.answers.exact import normalize_text
-from tracerank.evidence.text import MAX_TEXT, TextLines, words_of
+from tracerank.evidence.text import MAX_TEXT, TextLines, content_words, rarity_of, words_of
 
 ANY = st.text(st.sampled_from(" \t\n\u00a0\u2028\x1cab,.'’_-019Éé漢"), max_size=40)
 
@@ -39,3 +41,17 @@ def test_a_text_is_read_once_and_cut_where_it_is_endless() -> None:
     assert lines.of("The Paris") is lines.of("The Paris")
     assert lines.of("The Paris").text == " paris "
     assert len(words_of("word " * MAX_TEXT)) == MAX_TEXT // 5
+
+
+def test_a_word_is_the_rarer_the_fewer_texts_hold_it_and_never_weighs_nothing() -> None:
+    lines = TextLines()
+    texts = [lines.of(text) for text in ("Paris and Rome", "Paris", "Paris, Oslo")]
+    assert rarity_of(texts, ["paris", "rome", "bern"]) == {
+        word: pytest.approx(math.log(5 / (count + 1)) + 0.1) for word, count in (("paris", 3), ("rome", 1), ("bern", 0))
+    }
+
+
+def test_words_of_a_subject_are_those_that_carry_it_or_all_when_none_does() -> None:
+    assert content_words(["who", "was", "ada"]) == ["ada"]
+    assert content_words(["the", "who"]) == ["the"]
+    assert content_words(["who", "was"]) == ["who", "was"]

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from tracerank.pools.documents import link_documents
+from tracerank.pools.documents import document_keys, link_documents
 from tracerank.pools.types import BROWSING, Document, Evidence, Rollout, Search, View
 from tracerank.pools.urls import DEFAULT, OFFICIAL, UrlRules
 
@@ -189,3 +189,11 @@ def test_linking_twice_changes_nothing() -> None:
     once = link_documents([rollout(0, page(1, "https://ex.org/a"), find(2, 1))])
     twice = link_documents(once)
     assert all(new is old for new, old in zip(twice, once, strict=True))
+
+
+def test_keys_alone_are_those_of_the_linked_evidence_and_none_where_nothing_is_known() -> None:
+    own = Evidence("chunk", document=Document("mine"))
+    chunks = Rollout(1, "a", (Search("q", (own, Evidence("other"), Evidence("lost", event=9))),))
+    browsed = rollout(0, page(1, "https://ex.org:443/a"), find(2, 1))
+    assert document_keys([browsed, chunks]) == [["url:https://ex.org/a"] * 2, ["mine", None, None]]
+    assert document_keys([browsed], OFFICIAL) == [["url:https://ex.org:443/a"] * 2]

@@ -81,7 +81,19 @@ def test_passwords_never_show() -> None:
     assert canonical_url(url) == url
 
 
-@pytest.mark.parametrize("value", [None, 5, True, [], {}, "", "x", "https://", "https://h/" + "a" * 70_000])
+NO_ADDRESSES = (
+    "",
+    "x",
+    "https://",
+    "https://h/%zz",
+    "https://h/?q=%zz",
+    "https://h:99999/",
+    "https://[x]@h[/",
+    "ftp://h/",
+)
+
+
+@pytest.mark.parametrize("value", [None, 5, True, [], {}, *NO_ADDRESSES, "https://h/" + "a" * 70_000])
 def test_what_is_no_web_address_has_no_canonical_form(value: object) -> None:
     assert canonical_url(value) is None
 
