@@ -63,7 +63,7 @@ def test_words_before_a_call_that_is_written_below_them_are_a_plan(
     said: str, final: str | None, plans: set[str]
 ) -> None:
     read = read_chat([{"role": "user", "content": "Which city?"}, {"role": "assistant", "content": said}])
-    assert (read.final, read.plans) == (final, plans)
+    assert (read.final, set(read.plans)) == (final, plans)
 
 
 def test_a_return_that_no_call_waits_for_is_no_question() -> None:

@@ -13,7 +13,7 @@ from typing import Any
 from tracerank.pools.types import BROWSING, Question
 from tracerank.readers.assemble import Dialogue, parsed_dialogue
 from tracerank.readers.base import Parsed, Record, reject
-from tracerank.readers.calls.text_calls import CALL_TAGS, RETURN_TAG, written_calls
+from tracerank.readers.calls.text_calls import CALL_TAGS, RETURN_TAG, tagged_returns, written_calls
 from tracerank.readers.formats.marked import TEXT_FIELDS, Marks, speaker, turns
 from tracerank.readers.sources.loose_json import json_texts
 from tracerank.readers.sources.record_fields import decoded, label_value, question_of, sample_id_of
@@ -128,18 +128,21 @@ def _dialogue(messages: Iterable[object], *, are_json: bool = False) -> Dialogue
 
 
 def _spelled(messages: Iterable[object], are_json: bool) -> Iterator[dict[str, str]]:
+    """Each return a message of its own, so that the walk looks for no tags in a page."""
     waiting = 0
     for message in messages:
         if not isinstance(message, Mapping):
             continue
         role, text = speaker(message), _text(message)
         if role in _AGENTS:
-            role, waiting = "assistant", len(written_calls(text))
-        elif are_json and waiting:
-            role, text, waiting = "user", _tagged_json(text, waiting), 0
-        elif role in _TOOLS:
-            role, text = "user", text if RETURN_TAG in text else f"{RETURN_TAG}{text}</tool_response>"
-        yield {"role": role, "content": text}
+            waiting = len(written_calls(text))
+            yield {"role": "assistant", "content": text}
+        elif waiting and (are_json or role in _TOOLS or RETURN_TAG in text):
+            outputs = _json_returns(text, waiting) if are_json else tagged_returns(text, waiting)
+            yield from ({"role": "tool", "content": output} for output in outputs)
+            waiting -= len(outputs) or waiting
+        elif role in ("user", "human"):
+            yield {"role": "user", "content": text}
 
 
 def _asked(text: str) -> str:
@@ -235,8 +238,8 @@ def _task(record: Record, task_id: str, asked: str) -> Question | None:
     return question_of({**record, "question": text, "task_id": task_id, "input": None})
 
 
-def _tagged_json(text: str, count: int) -> str:
-    """What so many calls returned, in tags; JSON values behind each other where there are several."""
+def _json_returns(text: str, count: int) -> list[str]:
+    """What so many calls returned: JSON values behind each other where there are several."""
     text = _MESSAGE_ID.sub("", text, count=1).strip() if text.lstrip().startswith("[msg_") else text.strip()
     parts = [text] if count == 1 else json_texts(text) or []
-    return "".join(f"{RETURN_TAG}{part}</tool_response>" for part in parts if len(parts) == count)
+    return parts if len(parts) == count else []
