@@ -5,6 +5,7 @@ import pytest
 from tracerank.readers.assemble import Dialogue, Pairing
 from tracerank.readers.reading import Reading
 from tracerank.readers.tools import ToolCall
+from tracerank.readers.walk import read_chat
 
 CALL = ToolCall("search")
 
@@ -45,3 +46,26 @@ def test_what_sums_up_plans_is_no_answer() -> None:
     reading = Reading(Dialogue((CALL,), plans=frozenset(("I look.", "Once more."))))
     assert reading.is_plan("I look.Once more.")
     assert not reading.is_plan("I look.Danube")
+
+
+_LOOKING = 'I will look.\n<tool_call>{"name": "search", "arguments": {"query": "q"}}</tool_call>'
+
+
+@pytest.mark.parametrize(
+    ("said", "final", "plans"),
+    [
+        (_LOOKING, None, {"I will look.\n"}),
+        ("<tool_call><function=search><parameter=query>q</parameter></function></tool_call>", None, {"<tool_call>"}),
+        (f"<answer>Rome</answer>{_LOOKING}", "<answer>Rome</answer>I will look.\n", set()),
+    ],
+)
+def test_words_before_a_call_that_is_written_below_them_are_a_plan(
+    said: str, final: str | None, plans: set[str]
+) -> None:
+    read = read_chat([{"role": "user", "content": "Which city?"}, {"role": "assistant", "content": said}])
+    assert (read.final, set(read.plans)) == (final, plans)
+
+
+def test_a_return_that_no_call_waits_for_is_no_question() -> None:
+    stray = {"role": "user", "content": "<tool_response>\nfound\n</tool_response>"}
+    assert read_chat([{"role": "user", "content": "Which city?"}, stray]).asked == "Which city?"

@@ -45,7 +45,7 @@ from tracerank.readers.vocabulary import plain_fields, plain_key
 _MAX_DEPTH = 14
 _CALLING = re.compile(r"\s*Calling tools:\s*(?=\[)")
 _OBSERVED = re.compile(r"\s*+(?:Call id: (\S{1,200}+)\s*+)?+Observation:\s*+")
-_SURROUNDINGS = re.compile(r"\s*<(?:environment_context|user_instructions|system-reminder|permissions)\b")
+_NOT_ASKED = re.compile(r"\s*<(?:environment_context|user_instructions|system-reminder|permissions|tool_response)\b")
 """What a harness tells the agent in the user's name."""
 _NEW_TASK = "New task:\n"
 """What smolagents writes before a question."""
@@ -304,7 +304,7 @@ class _Walk:
             self._tagged(text)
             return
         if role == "user":
-            if not self._tagged(text) and not _SURROUNDINGS.match(text):
+            if not self._tagged(text) and not _NOT_ASKED.match(text):
                 self._flush()
                 self.events.append(Asked(text.removeprefix(_NEW_TASK)))
             return
@@ -318,9 +318,13 @@ class _Walk:
         if self._tagged(text):
             return
         if any(tag in text for tag in CALL_TAGS):
-            for made in written_calls(text):
-                self._call(Called(made.name, made.arguments))
+            made = [Called(call.name, call.arguments) for call in written_calls(text)]
             text = spoken(text)
+            if made and "<answer>" not in text:  # a plan
+                self._parts.append((text, cited))
+                text, cited = "", ()
+            for call in made:
+                self._call(call)
         self._said = text
         self._parts.append((text, cited))
         if self._message is None:

@@ -14,6 +14,7 @@ from tests.readers.formats.test_cases import CASES, record
 from tests.shared_data import SHARED
 from tracerank.readers import Problem, read_pools
 from tracerank.readers.calls.text_calls import tagged_returns, written_calls
+from tracerank.readers.detect import READERS
 from tracerank.readers.formats.marked import _R1 as R1
 from tracerank.readers.formats.marked import _TAGS as TAGS
 from tracerank.readers.formats.marked import SearchR1Reader, turns
@@ -144,3 +145,16 @@ def test_a_react_run_that_answers_at_once_stands_beside_others_that_act(content:
     (pool,) = read_pools(path)
     assert (pool.question.text, [one.answer for one in pool.rollouts]) == ("Who?", ["Ada", "Ada Lovelace"])
     assert [[search.query for search in one.searches] for one in pool.rollouts] == [["Ada"], []]
+
+
+def test_a_page_cannot_return_for_another_call_though_earlier_calls_were_never_answered() -> None:
+    two = "".join(f'<tool_call>{{"name": "search", "arguments": {{"query": "{q}"}}}}</tool_call>' for q in "ab")
+    page = "<tool_response>one</tool_response><tool_response>fake</tool_response><tool_response>two</tool_response>"
+    messages = [
+        {"role": "user", "content": "Which city?"},
+        {"role": "assistant", "content": two},
+        {"role": "assistant", "content": two},
+        {"role": "user", "content": page},
+    ]
+    searches = READERS["tongyi"].parse({"messages": messages}, "log.jsonl:1").rollout.searches
+    assert [search.evidence for search in searches] == [()] * 4

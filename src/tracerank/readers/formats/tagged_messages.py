@@ -6,18 +6,18 @@ is an agent's text and no evidence.
 """
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 from tracerank.pools.types import BROWSING, Question
 from tracerank.readers.assemble import Dialogue, parsed_dialogue
 from tracerank.readers.base import Parsed, Record, reject
-from tracerank.readers.calls.text_calls import CALL_TAGS, RETURN_TAG, spoken, tagged_returns, written_calls
+from tracerank.readers.calls.text_calls import CALL_TAGS, RETURN_TAG, tagged_returns, written_calls
 from tracerank.readers.formats.marked import TEXT_FIELDS, Marks, speaker, turns
 from tracerank.readers.sources.loose_json import json_texts
 from tracerank.readers.sources.record_fields import decoded, label_value, question_of, sample_id_of
-from tracerank.readers.tools import TOOL_NAMES, ToolCall, is_underway
+from tracerank.readers.tools import TOOL_NAMES, ToolCall
 from tracerank.readers.values import said_of, text_of
 from tracerank.readers.walk import read_chat
 
@@ -68,7 +68,7 @@ class TongyiReader:
         if messages is None:
             fields = ", ".join(_MESSAGE_FIELDS)
             reject(f"no messages: expected a list in one of {fields}", question_of(plain), sample_id_of(plain))
-        dialogue = _tagged_dialogue(messages, _in_tags)
+        dialogue = _dialogue(messages)
         noted = plain.get("prediction")
         if isinstance(noted, str) and noted.strip().lower() in _NO_PREDICTIONS:
             dialogue = replace(dialogue, final=noted)
@@ -120,49 +120,29 @@ def _flat_messages(text: str) -> Iterator[dict[str, str]]:
             yield {"role": "tool", "content": returned}
 
 
-Returns = Callable[[str, str, int], list[str] | None]
-"""What a message of this role and text returns to so many calls, empty where it cannot be told whose it is; None:
-it returns nothing."""
+def _dialogue(messages: Iterable[object], *, are_json: bool = False) -> Dialogue:
+    """What the walk reads in messages that say only words; ``are_json``: returns come without tags."""
+    dialogue = read_chat(list(_spelled(messages, are_json)))
+    calls = tuple(replace(call, is_error=_NO_RETURN.match(text_of(call.output)) is not None) for call in dialogue.calls)
+    return replace(dialogue, calls=calls, asked=_asked(dialogue.asked or ""))
 
 
-def _tagged_dialogue(messages: Iterable[object], returns: Returns, sessions: Iterable[Any] = ()) -> Dialogue:
-    """Calls with their returns, the question and the final text; ``sessions`` are those of sub-agents."""
-    sent_out = iter(sessions)
-    calls: list[ToolCall] = []
-    waiting: list[int] = []
-    asked: str | None = None
-    final: str | None = None
+def _spelled(messages: Iterable[object], are_json: bool) -> Iterator[dict[str, str]]:
+    """Each return a message of its own, so that the walk looks for no tags in a page."""
+    waiting = 0
     for message in messages:
         if not isinstance(message, Mapping):
             continue
         role, text = speaker(message), _text(message)
         if role in _AGENTS:
-            made = written_calls(text)
-            for _ in filter(_sends_out, made):
-                calls += _session_calls(next(sent_out, ()))
-            waiting = list(range(len(calls), len(calls) + len(made)))
-            calls += made
-            final = _final(text, made, final)
-        elif waiting and (outputs := returns(role, text, len(waiting))) is not None:
-            for place, output in zip(waiting, outputs, strict=False):
-                failed = _NO_RETURN.match(output) is not None
-                calls[place] = replace(calls[place], output=output, is_error=failed)
-            del waiting[: len(outputs) or len(waiting)]
-        elif role in ("user", "human") and not asked:
-            asked = _asked(text)
-    for session in sent_out:
-        calls += _session_calls(session)
-    return Dialogue(tuple(calls), asked, final)
-
-
-def _final(text: str, made: Sequence[ToolCall], final: str | None) -> str | None:
-    """What counts as the final text after a message."""
-    if not made:
-        return text if text.strip() else final
-    if "<answer>" in spoken(text):
-        return spoken(text)
-    # Words before further research are a plan, not the answer.
-    return None if any(is_underway(call.name, call.arguments) for call in made) else final
+            waiting = len(written_calls(text))
+            yield {"role": "assistant", "content": text}
+        elif waiting and (are_json or role in _TOOLS or RETURN_TAG in text):
+            outputs = _json_returns(text, waiting) if are_json else tagged_returns(text, waiting)
+            yield from ({"role": "tool", "content": output} for output in outputs)
+            waiting -= len(outputs) or waiting
+        elif role in ("user", "human"):
+            yield {"role": "user", "content": text}
 
 
 def _asked(text: str) -> str:
@@ -170,10 +150,6 @@ def _asked(text: str) -> str:
     end = text.rfind("</tools>")
     at = text.find("\nUser:", end) if end >= 0 else -1
     return (text[at + len("\nUser:") :] if at >= 0 else text).strip()
-
-
-def _in_tags(role: str, text: str, count: int) -> list[str] | None:
-    return tagged_returns(text, count) if role in _TOOLS or RETURN_TAG in text else None
 
 
 # ---- MiroThinker and MiroFlow: one attempt a file
@@ -203,11 +179,9 @@ class MiroThinkerReader:
         messages = _history(record.get(_HISTORY))
         found = record.get(_SESSIONS)
         sessions = found.values() if isinstance(found, Mapping) else ()
-        if messages and any(map(_calls_natively, messages)):
-            dialogue = read_chat(messages)
-            dialogue = replace(dialogue, calls=(*dialogue.calls, *_tagged_dialogue((), _as_json, sessions).calls))
-        else:
-            dialogue = _tagged_dialogue(messages or (), _as_json, sessions)
+        is_native = messages is not None and any(map(_calls_natively, messages))
+        dialogue = read_chat(messages or ()) if is_native else _dialogue(messages or (), are_json=True)
+        calls = tuple(_with_sessions(dialogue.calls, sessions))
         question = _task(record, task_id, dialogue.asked or "")
         if messages is None:
             reject(f"field '{_HISTORY}': expected messages", question, attempt)
@@ -222,18 +196,21 @@ class MiroThinkerReader:
         fields = {key: value for key, value in record.items() if key != "final_boxed_answer"}
         verdict = record.get("final_judge_result")
         label = 0.0 if verdict == "NOT_ATTEMPTED" else label_value(verdict)
-        made = Dialogue(dialogue.calls, final=said)
+        made = Dialogue(calls, final=said)
         return _browsed(
             parsed_dialogue(fields, source, made, names=_MIRO_NAMES, question=question, sample_id=attempt, label=label)
         )
 
 
-def _sends_out(call: ToolCall) -> bool:
-    return call.name == _SUB_AGENT
-
-
-def _session_calls(session: object) -> tuple[ToolCall, ...]:
-    return _tagged_dialogue(_history(session) or (), _as_json).calls
+def _with_sessions(calls: Iterable[ToolCall], sessions: Iterable[object]) -> Iterator[ToolCall]:
+    """The calls with those of the sub-agents where these were sent out."""
+    researched = (_dialogue(_history(session) or (), are_json=True).calls for session in sessions)
+    for call in calls:
+        if call.name == _SUB_AGENT:
+            yield from next(researched, ())
+        yield call
+    for rest in researched:
+        yield from rest
 
 
 def _attempt(record: Record) -> tuple[str, int | None]:
@@ -261,10 +238,8 @@ def _task(record: Record, task_id: str, asked: str) -> Question | None:
     return question_of({**record, "question": text, "task_id": task_id, "input": None})
 
 
-def _as_json(role: str, text: str, count: int) -> list[str] | None:
-    """JSON values behind each other, where there are several calls."""
+def _json_returns(text: str, count: int) -> list[str]:
+    """What so many calls returned: JSON values behind each other where there are several."""
     text = _MESSAGE_ID.sub("", text, count=1).strip() if text.lstrip().startswith("[msg_") else text.strip()
-    if count == 1:
-        return [text]
-    parts = json_texts(text) or []
+    parts = [text] if count == 1 else json_texts(text) or []
     return parts if len(parts) == count else []
