@@ -108,7 +108,7 @@ def put_in(path: Path, before: str, source: str) -> bool:
         (was.co_qualname, was.co_firstlineno): code for was, code in zip(functions(old), functions(new), strict=True)
     }
     for live in gc.get_objects():
-        if isinstance(live, FunctionType) and live.__code__.co_filename == str(path):
+        if type(live) is FunctionType and live.__code__.co_filename == str(path):
             code = changed.get((live.__code__.co_qualname, live.__code__.co_firstlineno))
             if code is not None and code.co_freevars != live.__code__.co_freevars:
                 return False

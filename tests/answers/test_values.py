@@ -23,6 +23,12 @@ from tracerank.answers.values import relation
         ("'90s", "the nineties", True),
         ("nineteen eighty-one", "1981", True),
         ("3.1", "3.1.0", False),
+        ("a half million", "500,000", True),
+        ("a million", "1,000,000", True),
+        ("one and a half million", "1,500,000", True),
+        ("half a dozen", "6", True),
+        ("3 May 842", "3 May 843", False),
+        ("3 May 842", "3 May", True),
     ],
 )
 def test_values_are_the_same_or_exclude_each_other_or_are_not_comparable(
@@ -48,6 +54,8 @@ def test_values_are_the_same_or_exclude_each_other_or_are_not_comparable(
         ("1914-1918", "@1914 @1918"),
         ("H2O and the U.S. Navy", "h 2o and the us navy"),
         ("44 BC", "#44 bc"),
+        ("2001-03-05 Rome", "@2001-3-5 rome"),
+        ("May 18, 842, Rome", "@842-5-18 rome"),
     ],
 )
 def test_numbers_and_dates_become_words(text: str, words: str) -> None:

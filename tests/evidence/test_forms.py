@@ -2,7 +2,7 @@
 
 import pytest
 
-from tracerank.answers.meaning.grouping import MOST_ANSWERS
+from tracerank.answers.meaning.grouping import MAX_ANSWERS
 from tracerank.answers.question_profile import read_question
 from tracerank.evidence.forms import commonest, form_key, form_of, near, spelling, windows
 from tracerank.evidence.text import Line
@@ -20,9 +20,9 @@ def test_the_commonest_spelling_is_taken_and_of_equals_the_one_with_a_capital() 
 
 
 def test_of_very_many_answers_the_commonest_are_compared_in_their_order() -> None:
-    many = {f"answer {number}": [number] * (1 if number < 3 else 2) for number in range(MOST_ANSWERS + 2)}
+    many = {f"answer {number}": [number] * (1 if number < 3 else 2) for number in range(MAX_ANSWERS + 2)}
     assert commonest(many) == ["answer 0", *list(many)[3:]]
-    few = dict(list(many.items())[:MOST_ANSWERS])
+    few = dict(list(many.items())[:MAX_ANSWERS])
     assert commonest(few) == list(few)
 
 
