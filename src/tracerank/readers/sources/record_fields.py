@@ -81,7 +81,10 @@ _RANDOM_ID = re.compile(
 )
 
 
-_COLUMN = re.compile(r"(?:answer|response|output|completion|prediction|generation|sample|candidate|rollout)_?\d{1,4}")
+COLUMN = re.compile(
+    r"(answer|response|output|completion|prediction|generation|sample|candidate|rollout)[ _-]?(\d{1,4})"
+)
+"""One of the columns that hold an answer each."""
 _KNOWN = frozenset(
     name
     for names in (
@@ -94,7 +97,7 @@ _KNOWN = frozenset(
 
 def is_known_field(name: str) -> bool:
     """Whether a field of this name is looked at, so that it distinguishes a table from other text."""
-    return name in _KNOWN or _COLUMN.fullmatch(name) is not None
+    return name in _KNOWN or COLUMN.fullmatch(name) is not None
 
 
 def decoded(record: Record, *more: str) -> dict[str, Any]:
