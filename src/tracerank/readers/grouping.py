@@ -201,38 +201,31 @@ class _Grouping:
         self._window = window_bytes
         self._variants: dict[str, _Variants] = {}
         self._numbers: dict[str, int] = {}  # id that several questions share -> the last number given to one
-        self._asked: Question | None = None  # of the last rollout, whose pool is open
-        self._last: _Open
         self._closed = Digests()  # a pool's id, with its text -> records before it
         self._bytes = 0
         self._count = 0
 
     def add(self, item: Placed) -> None:
         parsed = item.parsed
-        question = parsed.question
-        if question is self._asked:  # the very object: all that it says has been taken
-            pool = self._last
-        else:
-            pool = self._pool_of(question, item)
-            self._asked, self._last = question, pool
+        pool = self._pool_of(parsed.question, item.source)
         pool.entries.append(_Entry(parsed.rollout, parsed.is_numbered, item.source))
         pool.own += item.size
         pool.is_unasked = pool.is_unasked and item.is_unasked
         self._bytes += item.size
         self._count += 1
 
-    def _pool_of(self, question: Question, item: Placed) -> _Open:
+    def _pool_of(self, question: Question, source: str) -> _Open:
         """The pool that a rollout belongs to, which takes over what is said about the question."""
         variants = self._variants.get(question.id)
         pool = _about(variants, question.text) if variants else None
         if pool is None:
-            pool = self._begin(question, item.source)
+            pool = self._begin(question, source)
         if question.text and not pool.text:
             pool.text = question.text
             self._variants[question.id] = {_heard(pool.text): pool}
         pool.dataset = pool.dataset or question.dataset
         if question.references != pool.references and question.references:
-            self._take_references(pool, question.references, item.source)
+            self._take_references(pool, question.references, source)
         return pool
 
     def has_passed(self) -> bool:
@@ -247,7 +240,6 @@ class _Grouping:
         _, pool = self.open.popitem(last=False)
         if is_over:
             return _settle(pool, self._report)
-        self._asked = None
         variants = self._variants[pool.key]
         del variants[_heard(pool.text)]
         if not variants:
@@ -317,11 +309,7 @@ def _settle(pool: _Open, report: Report) -> Pool:
 
 def _numbered(pool: _Open, report: Report) -> Iterator[tuple[int, _Entry]]:
     """Every rollout with a sample id of its own: given ids first, then free ones in file order, then above all."""
-    given = {entry.rollout.sample_id: entry for entry in pool.entries if entry.is_numbered}
-    if len(given) == len(pool.entries) and max(map(abs, given)) <= MAX_SAMPLE_ID:
-        yield from given.items()
-        return
-    given = {}
+    given: dict[int, _Entry] = {}
     unnumbered: list[_Entry] = []
     clashing: list[_Entry] = []
     rivals: dict[Rollout, _Entry] = {}  # where an id is used twice, all that use it, as they are wherever they stood
