@@ -133,11 +133,9 @@ _TRANSCRIPT_FIELDS = frozenset(
     (
         *("messages", "conversation", "conversations", "trajectory", "traj", "transcript", "trace", "history"),
         *("rollout", "steps", "searches", "response", "completion", "output", "text", "gen_text_store", "tool_events"),
-        *("events", "response_items"),
+        *("events", "response_items", "dialogue", "dialog", "chat", "log"),
     )
 )
-
-_SPELLED = ("trace", "history", "dialogue", "dialog", "chat", "log", "events")
 
 _OF_THE_ROLLOUT = frozenset(("id", "uuid", "question_id", "qid", "query_id", "example_id", "task_id"))
 """Ids inside a rollout; the pool says which question it is."""
@@ -221,10 +219,6 @@ def _opened(item: object, key: str) -> dict[str, Any] | None:
     if not isinstance(item, Mapping):
         return None
     opened = dict(item)
-    for name in _SPELLED:
-        value = opened.get(name)
-        if "messages" not in opened and isinstance(value, list) and (whole := as_record(value)) is not None:
-            opened |= whole
     if key in _SURE_POOLS and any(isinstance(inner, list | Mapping) and inner for inner in opened.values()):
         return opened  # a dump of any shape
     return None if _TRANSCRIPT_FIELDS.isdisjoint(opened) and _SAID_FIELDS.isdisjoint(opened) else opened
