@@ -97,16 +97,16 @@ def load_selector(folder: str | Path = SHIPPED, embedder: EmbedderChoice = None)
 
     Vectors of an encoder that is loaded here are kept in the cache on disk; an embedder object is used as it is.
     """
-    place = existing_folder(folder)
-    kind = selector_kind(place)
+    path = existing_folder(folder)
+    kind = selector_kind(path)
     module, class_name = _CLASSES[kind]
     try:
         found: type[Selector] = getattr(import_module(module), class_name)
     except ImportError as error:
-        by = f"{place}: a selector of kind {kind} needs"
+        by = f"{path}: a selector of kind {kind} needs"
         raise CheckpointError(missing(by, error.name or "more libraries", "embed")) from None
-    selector = found.load(place, embedder)
-    selector.calibrator = _calibrator(place)
+    selector = found.load(path, embedder)
+    selector.calibrator = _calibrator(path)
     return selector
 
 
@@ -167,7 +167,7 @@ def is_fitted(name: str) -> bool:
 
 
 def _instead(name: str) -> str | None:
-    """What to use in place of a method of an earlier version; None: there was none of this name."""
+    """What to use instead of a method of an earlier version; None: there was none of this name."""
     _, _, folder = name.partition("=")
     if folder:
         return f"use --method {folder}"

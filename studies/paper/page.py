@@ -163,9 +163,9 @@ TABLES: Mapping[str, Callable[[], str]] = MappingProxyType(
 _TABLE = re.compile(r"(<!-- table: (?P<name>[^>]+?) -->\n).*?(<!-- end -->)", re.DOTALL)
 
 
-def with_tables(text: str) -> str:
+def with_tables(text: str, tables: Mapping[str, Callable[[], str]] = TABLES) -> str:
     """The page with its tables made anew."""
-    return _TABLE.sub(lambda found: f"{found[1]}\n{TABLES[found['name']]()}\n\n{found[3]}", text)
+    return _TABLE.sub(lambda found: f"{found[1]}\n{tables[found['name']]()}\n\n{found[3]}", text)
 
 
 def write_page(path: Path = PAGE) -> None:

@@ -17,9 +17,9 @@ import numpy as np
 from studies import RESULTS
 from studies.quality.ground import FAMILIES, Cut, cuts_of, ground, read_cuts, write_cuts
 from studies.quality.sets import UNSEEN, chat, real
-from studies.shipped_weights.confidence import Run, all_runs, fit_runs, runs_of
+from studies.shipped_weights.confidence import USED, Run, all_runs, fit_runs, runs_of
 from tracerank.evaluation.calibration import reliability
-from tracerank.evidence.confidence import shipped_confidence
+from tracerank.evidence.confidence import LEVEL, shipped_confidence
 from tracerank.evidence.level import log_odds
 from tracerank.evidence.model import Logistic, sigmoid
 from tracerank.evidence.selector import EvidenceSelector
@@ -60,7 +60,7 @@ def row(run: Run, model: Logistic, levels: Sequence[float], level_of: str) -> tu
     figures = []
     for level in levels:
         rows = run.rows.copy()
-        rows[:, 2] = log_odds(level)
+        rows[:, USED.index(LEVEL)] = log_odds(level)
         said = np.array(list(map(sigmoid, (rows @ np.array(list(model.weights.values())) + model.bias).tolist())))
         found, votes = reliability(said, run.right), reliability(run.share, run.right)
         figures.append(

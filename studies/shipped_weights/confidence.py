@@ -16,12 +16,12 @@ from numpy.typing import NDArray
 
 from studies.quality.ground import FAMILIES, TTS, Cut, ground
 from studies.quality.restraint import model_without
-from tracerank.evidence.confidence import EVIDENCE, LEVEL, SHARE, USUAL_EVIDENCE, Calibration
+from tracerank.evidence.confidence import EVIDENCE, KIND, LEVEL, SHARE, Calibration, grounds
 from tracerank.evidence.level import log_odds
 from tracerank.evidence.model import Logistic, fit_logistic
 from tracerank.evidence.selector import choose
 
-USED = (SHARE, EVIDENCE, LEVEL)
+USED = (SHARE, EVIDENCE, KIND, LEVEL)
 """Scores mean another thing in every method."""
 L2, FAMILY_WEIGHT, TTS_SHARE = 3.0, 400.0, 0.25
 """Penalty of the weights of standardised columns; what all cases of a family weigh; each model of one set counts for a
@@ -68,8 +68,8 @@ def runs_of(family: str, cuts: Iterable[Cut], model: Logistic) -> list[Run]:
             if cut.has_answers:
                 table = cut.table.table
                 row = choose(model, table).row
-                evidence = table.named(row)["chain_recall"] - USUAL_EVIDENCE if cut.has_evidence else 0.0
-                rows.append((float(table.votes[row]) / k, evidence, log_odds(level)))
+                own_grounds = grounds(table.named(row), cut.has_evidence)
+                rows.append((float(table.votes[row]) / k, *own_grounds.values(), log_odds(level)))
                 right.append(cut.table.right[row])
         values = np.array(rows)
         name = f"{family} {agent or 'mixed'}" if family == TTS else family

@@ -19,7 +19,7 @@ from tests.answers.abstention_table import (
     WITH_A_QUESTION,
 )
 from tests.shared_data import JUDGEMENTS, ROLLOUTS, needs_meaning, needs_rollouts
-from tracerank.answers.abstentions import LONGEST, abstains
+from tracerank.answers.abstentions import MAX_CHARACTERS, abstains
 from tracerank.evaluation.labels import PAPER, labelled
 from tracerank.readers import iter_pools
 
@@ -139,7 +139,7 @@ def test_no_answer_that_was_judged_right_is_taken_for_an_abstention() -> None:
 
 
 def test_a_long_text_on_one_line_has_something_to_tell() -> None:
-    assert not abstains("I don't know. " + "There is nothing. " * LONGEST)
+    assert not abstains("I don't know. " + "There is nothing. " * MAX_CHARACTERS)
 
 
 REPORT = "The archive was founded in 1902 and moved twice. Its holdings are described on three pages.\n\n" * 20

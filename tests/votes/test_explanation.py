@@ -26,7 +26,7 @@ def test_texts_and_documents_that_other_rollouts_saw_are_counted() -> None:
         rollout("Rome", ranked("q", shared)),
     )
     explanation = explain_pool(found, Own().decide(found))
-    assert [(seen.search, seen.place, seen.same_text) for seen in explanation.rollouts[0].evidence] == [
+    assert [(seen.search, seen.index, seen.same_text) for seen in explanation.rollouts[0].evidence] == [
         (0, 0, 1),
         (0, 1, 0),
         (1, 0, 1),

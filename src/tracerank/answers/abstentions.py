@@ -15,7 +15,7 @@ from tracerank.answers.english import NEGATIONS, words
 from tracerank.answers.question_profile import QuestionProfile, read_question
 from tracerank.answers.text_keys import fold, readable, tokens_of, without_accents
 
-LONGEST = 1200
+MAX_CHARACTERS = 1200
 """Characters; of a longer text only the first and the last paragraph are read, and both must say so."""
 _LETTERS = re.compile(r"[a-z]+|[0-9]+")
 _FOREIGN = re.compile("[^\\x00-\u017f\u2010-\u2015\u2018\u2019\u201c\u201d\u2026]")
@@ -81,7 +81,7 @@ def _plainly_tells(text: str) -> bool:
 def _folded_lines(text: str) -> str:
     """The text with one spelling for what looks alike; of a long one, the paragraphs that would have to deny."""
     text = readable(text)
-    if len(text) > LONGEST:
+    if len(text) > MAX_CHARACTERS:
         text = _first_and_last(text)
     return "\n".join(filter(None, map(fold, text.split("\n")))) if "\n" in text else fold(text)
 
@@ -89,14 +89,14 @@ def _folded_lines(text: str) -> str:
 def _first_and_last(text: str) -> str:
     """Two paragraphs for a long text whose first denies, unless it names a likely answer somewhere."""
     parts = [part for part in text.split("\n\n") if part.strip()]
-    if len(parts) < _FEW_PARAGRAPHS or len(parts[0]) > LONGEST or not denies(fold(parts[0])):
+    if len(parts) < _FEW_PARAGRAPHS or len(parts[0]) > MAX_CHARACTERS or not denies(fold(parts[0])):
         return text
     return text if names_likely(text) else f"{parts[0]}\n{parts[-1]}"
 
 
 def _says_nothing(text: str) -> bool:
     """Whether it does, unless the question makes it an answer."""
-    if len(text) > LONGEST:
+    if len(text) > MAX_CHARACTERS:
         return False
     words = plain_words(text)
     if not words and not tokens_of(text):
@@ -108,7 +108,7 @@ def _says_nothing(text: str) -> bool:
 
 def _may_end_without(text: str) -> bool:
     """Whether it is long enough to tell something and then deny the answer."""
-    is_sentence = text.count(" ") >= _SHORT_SENTENCE and len(text) <= LONGEST
+    is_sentence = text.count(" ") >= _SHORT_SENTENCE and len(text) <= MAX_CHARACTERS
     return is_sentence and may_deny(text, plain_words(text)) and not _is_song(text)
 
 

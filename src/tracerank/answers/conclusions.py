@@ -231,8 +231,8 @@ def _is_of_another_thing(
     said: list[str], sought: frozenset[str], asked: QuestionProfile, names: frozenset[str]
 ) -> bool:
     """ "who designed the clock tower", when that of the town hall is asked for."""
-    places = [place for place, word in enumerate(said) if _stem(word) in sought]
-    after = _stems(said[places[-1] + 1 :]) if places else frozenset()
+    indices = [index for index, word in enumerate(said) if _stem(word) in sought]
+    after = _stems(said[indices[-1] + 1 :]) if indices else frozenset()
     return len(after - names - _stems(asked.said)) > 1
 
 

@@ -6,7 +6,7 @@ from functools import cache
 from importlib.resources import files
 
 from tracerank.answers.english import AUXILIARIES, BOUNDARIES, PREPOSITIONS, PRONOUNS, words
-from tracerank.answers.text_keys import fold, remembering, tokens_of
+from tracerank.answers.text_keys import bounded_cache, fold, tokens_of
 
 _DEFINITION = re.compile(r"([^\W\d_]+(?: \w+)*) = (.+)")
 _NAME = re.compile(r"<(\w+(?: \w+)*)>")
@@ -45,7 +45,7 @@ _DENYING = ("alone", "none", "opening", "closing", "lacking", "ending", "asking"
 _REFUSING = frozenset(words("not no none nothing neither without"))  # what the patterns of denials begin with
 
 
-@remembering(4096, 600)  # a text is looked at as a whole, by sentences and by clauses, which are often the same
+@bounded_cache(4096, 600)  # a text is looked at as a whole, by sentences and by clauses, which are often the same
 def plain_words(text: str) -> str:
     """A folded text as " word word": in full for shortened forms, without case, punctuation and idle words."""
     if "_" in text and " " not in text:

@@ -14,7 +14,7 @@ from tracerank.answers.text_keys import fold, tokens_of
 
 _ENDING_WORDS = 24
 _WITHIN_LETTERS = 60
-_MOST_PARTS = 8
+_MAX_PARTS = 8
 _SHORT_TITLE = 3
 
 _SHORT = "".join(rf"(?<!\b{word}\.)" for word in ("Dr", "Mr", "Ms", "Mrs", "St", "No", "Jr", "Sr", "vs"))
@@ -88,7 +88,7 @@ def denies(text: str) -> bool:
         said.append(sentence_says(sentence))
         if said[-1] is Says.SOMETHING:
             return False
-    denials = [place for place, kind in enumerate(said) if kind is Says.NONE]
+    denials = [index for index, kind in enumerate(said) if kind is Says.NONE]
     if Says.FOUND not in said:
         return bool(denials)
     # What was found may stand between two denials only.
@@ -195,7 +195,7 @@ def _is_denial(said: str, clause: str) -> bool:
 def _parts_say(clause: str) -> Says:
     """A clause by its parts between commas: "As the results do not say, the date is unknown"."""
     parts = clause.split(", ")
-    if not 1 < len(parts) <= _MOST_PARTS:
+    if not 1 < len(parts) <= _MAX_PARTS:
         return Says.SOMETHING
     kinds = [clause_says(parts[-1])]
     for part in parts[:-1]:

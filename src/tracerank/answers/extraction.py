@@ -70,8 +70,8 @@ _CONFIDENCE_LABEL = re.compile(r"[\s*_;,(|-]{0,6}\bconfidence(?:[ ](?:level|scor
 _EMPHASIS = re.compile(r"\A(\*\*\*|\*\*|\*|__|_|`)(?=\S)([^*_`]+)(?<=\S)\1\.?\Z")
 _BEFORE = re.compile(r"\A(?:【[^【】\n]{0,80}】|<\|[a-z_]{1,30}\|>|[*_]{1,3}[ ](?!.*\n))\s*", re.S)
 _BEHIND = re.compile(r"\s?(?:【[^【】\n]{0,80}】|<\|[a-z_]{1,30}\|>|[ ][*_]{1,3})\Z")
-_LONGEST_BEHIND = 90
-_MOST_LAYERS = 8
+_MAX_BEHIND = 90
+_MAX_LAYERS = 8
 _OBJECT = re.compile(r"(?:```(?:json)?\s*)?(\{.*\})\s*(?:```)?", re.S | re.I)
 _ANSWER_FIELDS = ("answer", "final_answer", "exact_answer", "short_answer")
 _FENCE = re.compile(r"(`{3,}+|~{3,}+)[^\n]*+\n")
@@ -172,7 +172,7 @@ def _without_tokens(text: str) -> str:
     before = _TOKENS_BEFORE.match(text)
     text = text if before is None else text[before.end() :]
     end = len(text.rstrip())
-    while behind := _TOKEN_BEHIND.search(text, max(end - _LONGEST_BEHIND, 0), end):
+    while behind := _TOKEN_BEHIND.search(text, max(end - _MAX_BEHIND, 0), end):
         end = behind.start()
     return text[:end]
 
@@ -201,8 +201,8 @@ def _last_tagged(said: Readable, *, is_cut_allowed: bool = True) -> str | None:
 
 
 def _boxed(said: Readable) -> str | None:
-    place = last_box(said.shown)
-    return None if place is None else _bare(said, *place)
+    index = last_box(said.shown)
+    return None if index is None else _bare(said, *index)
 
 
 def _last_labelled(said: Readable, *labels: re.Pattern[str]) -> str | None:
@@ -247,7 +247,7 @@ def _line_or_paragraph(text: str, start: int, end: int) -> Place:
 def _bare(said: Readable, start: int = 0, end: int | None = None) -> str | None:
     """A short answer without emphasis, citation marks and box around it, as it was written; None: nothing is left."""
     text = said.shown[start:end]
-    for _ in range(_MOST_LAYERS):
+    for _ in range(_MAX_LAYERS):
         inner = _layer(text)
         if inner == (0, len(text)):
             break
@@ -262,7 +262,7 @@ def _layer(text: str) -> Place:
         return (begin := len(text) - len(text.lstrip())), begin + len(bare)
     if before := _BEFORE.match(text):
         return before.end(), len(text)
-    if behind := _BEHIND.search(text, max(len(text) - _LONGEST_BEHIND, 0)):
+    if behind := _BEHIND.search(text, max(len(text) - _MAX_BEHIND, 0)):
         return 0, behind.start()
     if ("\\" in text and (inner := last_box(text))) or (text[:1] in ("\\", "$") and (inner := unwrapped(text))):
         return inner

@@ -1,6 +1,6 @@
 r"""LaTeX around and inside an answer: the last ``\boxed{…}``, what a wrapper holds, and the plain text for comparing.
 
-``last_box`` and ``unwrapped`` give places in the text, so that what is returned stays as it was written;
+``last_box`` and ``unwrapped`` give positions in the text, so that what is returned stays as it was written;
 ``plain_latex`` rewrites and is for comparing only. Linear in the length of the text.
 """
 

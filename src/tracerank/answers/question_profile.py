@@ -17,7 +17,7 @@ from tracerank.answers.scripts import is_unspaced
 from tracerank.answers.text_keys import fold, tokens_of
 from tracerank.answers.units import CURRENCIES, UNITS
 
-LONGEST_QUESTION = 10_000
+MAX_QUESTION = 10_000
 """Characters that are read of a question."""
 POLAR, CHOICE, DATE, NUMBER, WHO, WHERE, OTHER = "polar", "choice", "date", "number", "who", "where", "other"
 # "Is it Rome?", and also "Given what we know, is it Rome?"
@@ -142,7 +142,7 @@ class QuestionProfile:
 
 def read_question(question: str) -> QuestionProfile:
     """What is asked, from the words of the question alone."""
-    return _read(question[:LONGEST_QUESTION])
+    return _read(question[:MAX_QUESTION])
 
 
 @lru_cache(maxsize=256)  # every answer of a pool asks for it again

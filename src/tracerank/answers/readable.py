@@ -41,13 +41,13 @@ class Readable:
             written_at.append(at)
         return cls(written, shown, tuple(shown_at), tuple(written_at))
 
-    def place(self, start: int, end: int) -> tuple[int, int]:
+    def locate(self, start: int, end: int) -> tuple[int, int]:
         """Where a part of the readable text that begins and ends with something to see stands in the text."""
         return (self._place(start), self._place(end - 1) + 1) if end > start else (self._place(start),) * 2
 
     def part(self, start: int, end: int) -> str:
         """What was written there, with the indentation of its first line where that matters."""
-        first, last = self.place(start, end)
+        first, last = self.locate(start, end)
         line = first
         while line and self.written[line - 1] in " \t":
             line -= 1

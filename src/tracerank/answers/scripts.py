@@ -74,8 +74,8 @@ def _placed(words: Sequence[str]) -> Iterator[tuple[str, range]]:
         characters = run[0].split()
         size = min(_size(run), len(characters))
         yield from ((word, range(0)) for word in text[end : run.start()].split())
-        for place, term in enumerate(_grams(characters, size), start=run.start()):
-            yield term, range(place, place + size)
+        for index, term in enumerate(_grams(characters, size), start=run.start()):
+            yield term, range(index, index + size)
         end = run.end()
     yield from ((word, range(0)) for word in text[end:].split())
 
@@ -86,11 +86,11 @@ def likely_words(words: Sequence[str], frequency: Callable[[str], int]) -> list[
     A text that holds a run across two words holds both of them, so it is at most as frequent as either: a term stays
     where it is the most frequent one at one of its characters, and where any text holds it.
     """
-    counted = [(term, frequency(term), places) for term, places in _placed(words)]
+    counted = [(term, frequency(term), indices) for term, indices in _placed(words)]
     best: dict[int, int] = {}
-    for _, count, places in counted:
-        best |= {place: max(count, best.get(place, 1)) for place in places}
-    return [term for term, count, places in counted if not places or any(count == best[place] for place in places)]
+    for _, count, indices in counted:
+        best |= {index: max(count, best.get(index, 1)) for index in indices}
+    return [term for term, count, indices in counted if not indices or any(count == best[index] for index in indices)]
 
 
 def terms_held(line: str) -> set[str]:

@@ -17,7 +17,7 @@ from tracerank.answers.meaning.reading import read_answer
 from tracerank.answers.meaning.words import SPELLINGS
 from tracerank.answers.places import PLACES
 from tracerank.answers.question_profile import QuestionProfile, read_question
-from tracerank.answers.text_keys import comparable, fold, remembering, tokens_of
+from tracerank.answers.text_keys import bounded_cache, comparable, fold, tokens_of
 from tracerank.answers.units import BEFORE_NUMBERS, CURRENCIES, MEASURED, MONEY, UNITS
 from tracerank.answers.value_scan import values_in
 from tracerank.answers.values import DATE, DECADE, NUMBER, NUMERAL, ORDINAL, SCORE, TIME, Value
@@ -176,7 +176,7 @@ def _is_day(year: int, month: int, day: int) -> bool:
     return True
 
 
-@remembering(4096, _SHORT)  # rollouts give the same answers again and again
+@bounded_cache(4096, _SHORT)  # rollouts give the same answers again and again
 def name_key(text: str) -> str:
     """Equal keys, equal names, whatever their case, accents, punctuation, initials, numerals and abbreviations."""
     parts, at = [], 0

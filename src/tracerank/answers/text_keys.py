@@ -163,7 +163,7 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 
-def remembering(count: int, characters: int) -> Callable[[Callable[P, R]], Callable[P, R]]:
+def bounded_cache(count: int, characters: int) -> Callable[[Callable[P, R]], Callable[P, R]]:
     """Remembers the last results for short texts: of long ones, which anybody may send, a few would fill the memory."""
 
     def of(function: Callable[P, R]) -> Callable[P, R]:

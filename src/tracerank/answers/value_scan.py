@@ -133,16 +133,16 @@ class _Scan:
 
     def found(self) -> list[Value]:
         values: list[Value] = []
-        place = 0
-        while place < len(self.tokens):
-            token = self.tokens[place]
+        index = 0
+        while index < len(self.tokens):
+            token = self.tokens[index]
             if token.lastgroup == "word" and token[0] not in _OPENING and token[0] not in ("a", "an"):
-                place += 1
+                index += 1
                 continue
-            value, used = self._at(place)
+            value, used = self._at(index)
             if value:
                 values.append(value)
-            place += used
+            index += used
         taken = [range(value.start, value.end) for value in values]
         values += [one for one in numerals_in(self.cased) if not any(one.start in span for span in taken)]
         return self._together(sorted(values, key=lambda value: value.start))
@@ -166,18 +166,18 @@ class _Scan:
                 joined.append(value)
         return joined
 
-    def _word(self, place: int) -> str:
-        return self.tokens[place][0] if 0 <= place < len(self.tokens) else ""
+    def _word(self, index: int) -> str:
+        return self.tokens[index][0] if 0 <= index < len(self.tokens) else ""
 
-    def _at(self, place: int) -> tuple[Value | None, int]:
-        token = self.tokens[place]
+    def _at(self, index: int) -> tuple[Value | None, int]:
+        token = self.tokens[index]
         kind, said, (start, end) = token.lastgroup, token[0], token.span()
         if len(said) > _MAX_DIGITS:
             return None, 1
         if token["number"]:
             kind = "number"
         if kind == "grouped":
-            return self._number(place, float(said.replace(".", "")), 0.5, 1)
+            return self._number(index, float(said.replace(".", "")), 0.5, 1)
         if kind == "war":
             return Value(NUMERAL, start, end, 2.0 if said[2:] in ("ii", "2") else 1.0, shown=said), 1
         if kind == "feet":
@@ -185,7 +185,7 @@ class _Scan:
             height = 0.3048 * int(feet) + 0.0254 * float(inches)
             return Value(NUMBER, start, end, height, "metre", slack=0.0127, shown=said), 1
         if kind == "word":
-            return self._worded(place)
+            return self._worded(index)
         if kind == "iso":
             year, month, day = map(int, said.split("-"))
             return self._date(year, month, day, start, end), 1
@@ -207,9 +207,9 @@ class _Scan:
             year = int(said[1:])
             return self._date((1900 if year > 30 else 2000) + year, 0, 0, start, end), 1
         if kind == "ordinal":
-            return self._ordinal(int(re.sub(r"\D", "", said)), place, 1)
+            return self._ordinal(int(re.sub(r"\D", "", said)), index, 1)
         if kind == "number" and said:
-            return self._dated(place) or self._number(place, *_plain(said), 1)
+            return self._dated(index) or self._number(index, *_plain(said), 1)
         return None, 1
 
     def _signed(self, token: re.Match[str]) -> Value | None:
@@ -238,96 +238,96 @@ class _Scan:
     def _date(self, year: int, month: int, day: int, start: int, end: int) -> Value:
         return Value(DATE, start, end, parts=(year, month, day), bound=self._bound(start), shown=self.text[start:end])
 
-    def _dated(self, place: int) -> tuple[Value, int] | None:
+    def _dated(self, index: int) -> tuple[Value, int] | None:
         """A day with its month, or a year, that begins with a number."""
-        token = self.tokens[place]
+        token = self.tokens[index]
         number = token[0]
-        month = _MONTHS.get(self._word(place + 1)) or _MONTHS.get(
-            self._word(place + 2) if self._word(place + 1) == "of" else ""
+        month = _MONTHS.get(self._word(index + 1)) or _MONTHS.get(
+            self._word(index + 2) if self._word(index + 1) == "of" else ""
         )
         if month and len(number) <= 2:
-            used = 2 + (self._word(place + 1) == "of")
-            return self._with_year(int(number), month, place, used)
+            used = 2 + (self._word(index + 1) == "of")
+            return self._with_year(int(number), month, index, used)
         is_year = number.isdigit() and _MIN_YEAR <= int(number) <= _MAX_YEAR and len(number) == 4
-        behind = self._word(place + 1)
+        behind = self._word(index + 1)
         if (
             not is_year
             or behind in _MULTIPLES
             or behind in _UNIT_STARTS
-            or self._word(place - 1) in ("$", "£", "€", "¥")
+            or self._word(index - 1) in ("$", "£", "€", "¥")
             or _NEGATIVE.search(self.text[max(0, token.start() - 12) : token.start()])
         ):
-            return self._before_christ(place)
-        return self._before_christ(place) or (self._date(int(number), 0, 0, *token.span()), 1)
+            return self._before_christ(index)
+        return self._before_christ(index) or (self._date(int(number), 0, 0, *token.span()), 1)
 
-    def _before_christ(self, place: int) -> tuple[Value, int] | None:
-        token = self.tokens[place]
+    def _before_christ(self, index: int) -> tuple[Value, int] | None:
+        token = self.tokens[index]
         found = re.match(r"\s?(b\.?\s?c\.?(?:\s?e)?|bce|a\.?d\b|ce\b)", self.text[token.end() : token.end() + 6])
         if not found or not token[0].isdigit():
             return None
         year = int(token[0]) * (-1 if found[1][0] == "b" else 1)
         return self._date(year, 0, 0, token.start(), token.end() + found.end()), 2
 
-    def _with_year(self, day: int, month: int, place: int, used: int) -> tuple[Value, int]:
-        year = self._word(place + used)
+    def _with_year(self, day: int, month: int, index: int, used: int) -> tuple[Value, int]:
+        year = self._word(index + used)
         has_year = year.isdigit() and len(year) in (3, 4)
-        last = place + used - (not has_year)
+        last = index + used - (not has_year)
         return self._date(
-            int(year) if has_year else 0, month, day, self.tokens[place].start(), self.tokens[last].end()
-        ), last - place + 1
+            int(year) if has_year else 0, month, day, self.tokens[index].start(), self.tokens[last].end()
+        ), last - index + 1
 
-    def _ordinal(self, number: int, place: int, used: int) -> tuple[Value | None, int]:
-        skip = used + (self._word(place + used) == "day") + (self._word(place + used) == "of")
-        if month := _MONTHS.get(self._word(place + skip)):
-            return self._with_year(number, month, place, skip + 1)
-        start, end = self.tokens[place].start(), self.tokens[place + used - 1].end()
+    def _ordinal(self, number: int, index: int, used: int) -> tuple[Value | None, int]:
+        skip = used + (self._word(index + used) == "day") + (self._word(index + used) == "of")
+        if month := _MONTHS.get(self._word(index + skip)):
+            return self._with_year(number, month, index, skip + 1)
+        start, end = self.tokens[index].start(), self.tokens[index + used - 1].end()
         return Value(ORDINAL, start, end, float(number), shown=self.text[start:end]), used
 
-    def _worded(self, place: int) -> tuple[Value | None, int]:
-        word = self._word(place)
-        if word in _MONTHS and (found := self._month_first(place)):
+    def _worded(self, index: int) -> tuple[Value | None, int]:
+        word = self._word(index)
+        if word in _MONTHS and (found := self._month_first(index)):
             return found
         if word in SMALL_ORDINALS and word not in ("second",):
-            return self._ordinal(SMALL_ORDINALS[word], place, 1)
-        if word == "second" and self._word(place - 1) in ("the", "finished", "came", "place", "was"):
-            return self._ordinal(2, place, 1)
-        if word == "half" and self._word(place + 1) in ("a", "an"):
-            return self._spoken(place + 1, 0.5)
-        if word in _NUMBER_WORDS or (word in ("a", "an") and self._word(place + 1) in (*_MULTIPLES, "half")):
-            return self._spoken(place)
-        if word in ("a", "an") and self._word(place + 1) in _UNIT_STARTS and self._half_behind(place + 2):
-            return self._number(place, 1.0, 0.5, 1)
+            return self._ordinal(SMALL_ORDINALS[word], index, 1)
+        if word == "second" and self._word(index - 1) in ("the", "finished", "came", "place", "was"):
+            return self._ordinal(2, index, 1)
+        if word == "half" and self._word(index + 1) in ("a", "an"):
+            return self._spoken(index + 1, 0.5)
+        if word in _NUMBER_WORDS or (word in ("a", "an") and self._word(index + 1) in (*_MULTIPLES, "half")):
+            return self._spoken(index)
+        if word in ("a", "an") and self._word(index + 1) in _UNIT_STARTS and self._half_behind(index + 2):
+            return self._number(index, 1.0, 0.5, 1)
         return None, 1
 
-    def _half_behind(self, place: int) -> bool:
-        return [self._word(place + step) for step in range(3)] == ["and", "a", "half"]
+    def _half_behind(self, index: int) -> bool:
+        return [self._word(index + step) for step in range(3)] == ["and", "a", "half"]
 
-    def _month_first(self, place: int) -> tuple[Value, int] | None:
-        month = _MONTHS[self._word(place)]
-        skip = 1 + (self._word(place + 1) == "the")
-        day = re.fullmatch(r"([0-9]{1,2})(?:st|nd|rd|th)?", self._word(place + skip))
+    def _month_first(self, index: int) -> tuple[Value, int] | None:
+        month = _MONTHS[self._word(index)]
+        skip = 1 + (self._word(index + 1) == "the")
+        day = re.fullmatch(r"([0-9]{1,2})(?:st|nd|rd|th)?", self._word(index + skip))
         if day:
-            return self._with_year(int(day[1]), month, place, skip + 1)
-        skip = 1 + (self._word(place + 1) == "of")
-        year = self._word(place + skip)
+            return self._with_year(int(day[1]), month, index, skip + 1)
+        skip = 1 + (self._word(index + 1) == "of")
+        year = self._word(index + skip)
         if year.isdigit() and len(year) == 4:
             return self._date(
-                int(year), month, 0, self.tokens[place].start(), self.tokens[place + skip].end()
+                int(year), month, 0, self.tokens[index].start(), self.tokens[index + skip].end()
             ), skip + 1
-        if self._word(place) == "may" and not self.cased[self.tokens[place].start()].isupper():
+        if self._word(index) == "may" and not self.cased[self.tokens[index].start()].isupper():
             return None
-        return self._date(0, month, 0, *self.tokens[place].span()), 1
+        return self._date(0, month, 0, *self.tokens[index].span()), 1
 
-    def _spoken(self, place: int, first: float = 1.0) -> tuple[Value | None, int]:
+    def _spoken(self, index: int, first: float = 1.0) -> tuple[Value | None, int]:
         """Twenty-one, two hundred and five, one and a half million, half a million; nineteen eighty-one is a year."""
-        if year := self._spoken_year(place):
+        if year := self._spoken_year(index):
             return year
-        total, current, at = 0.0, 0.0, place
+        total, current, at = 0.0, 0.0, index
         while at < len(self.tokens):
             word = self._word(at)
             if word in _NUMBER_WORDS:
                 current += _NUMBER_WORDS[word]
-            elif word in ("a", "an") and at == place:
+            elif word in ("a", "an") and at == index:
                 current = 0.5 if self._word(at + 1) == "half" else first
                 at += self._word(at + 1) == "half"
             elif self._half_behind(at):
@@ -343,15 +343,15 @@ class _Scan:
                 break
             at += 1
         if math.isinf(total + current):
-            return None, at - place
+            return None, at - index
         if self._word(at) in SMALL_ORDINALS and current % 10 == 0 and SMALL_ORDINALS[self._word(at)] < 10:
-            return self._ordinal(int(total + current) + SMALL_ORDINALS[self._word(at)], place, at - place + 1)
-        return self._number(place, total + current, 0.5, at - place)
+            return self._ordinal(int(total + current) + SMALL_ORDINALS[self._word(at)], index, at - index + 1)
+        return self._number(index, total + current, 0.5, at - index)
 
-    def _spoken_year(self, place: int) -> tuple[Value, int] | None:
+    def _spoken_year(self, index: int) -> tuple[Value, int] | None:
         """Nineteen eighty-one, eighteen twelve."""
-        century = _NUMBER_WORDS.get(self._word(place), 0)
-        at = place + 1 + (self._word(place + 1) == "-")
+        century = _NUMBER_WORDS.get(self._word(index), 0)
+        at = index + 1 + (self._word(index + 1) == "-")
         rest = _NUMBER_WORDS.get(self._word(at), 0)
         if not 15 <= century <= 20 or rest < 10:
             return None
@@ -359,14 +359,14 @@ class _Scan:
         ones = _NUMBER_WORDS.get(self._word(following), 0) if rest >= 20 else 0
         if 0 < ones < 10:
             rest, at = rest + ones, following
-        return self._date(100 * century + rest, 0, 0, self.tokens[place].start(), self.tokens[at].end()), at - place + 1
+        return self._date(100 * century + rest, 0, 0, self.tokens[index].start(), self.tokens[at].end()), at - index + 1
 
-    def _number(self, place: int, value: float, slack: float, used: int) -> tuple[Value | None, int]:
+    def _number(self, index: int, value: float, slack: float, used: int) -> tuple[Value | None, int]:
         """The number with what stands before and behind it."""
-        first, at = self.tokens[place], place + used
+        first, at = self.tokens[index], index + used
         start, shown = first.start(), first[0]
-        currency = CURRENCIES[self._word(place - 1)] if self._word(place - 1) in BEFORE_NUMBERS else ""
-        before = start - len(self._word(place - 1)) if currency else start
+        currency = CURRENCIES[self._word(index - 1)] if self._word(index - 1) in BEFORE_NUMBERS else ""
+        before = start - len(self._word(index - 1)) if currency else start
         if scale := first["number"] and first["scale"]:
             factor = MONEY_SCALES.get(scale, 0) if currency else {"bn": 10**9, "mn": 10**6, "k": 1000}.get(scale, 0)
             if factor:
@@ -388,7 +388,7 @@ class _Scan:
         if inches:
             value, slack, at = value + inches * 0.0254, 0.0127, at + 2
         if not math.isfinite(value):
-            return None, at - place  # trillion trillion trillion …
+            return None, at - index  # trillion trillion trillion …
         end = self.tokens[at - 1].end()
         if _NEGATIVE.search(self.text[max(0, before - 12) : start]) or _BELOW.match(self.text, end):
             value = -value
@@ -406,7 +406,7 @@ class _Scan:
             next(filter(None, period.groups()), "")[:3] if period else "",
             shown=shown,
             stop=stop,
-        ), max(1, at - place)
+        ), max(1, at - index)
 
     def _unit(self, at: int) -> tuple[str, float, int]:
         if self._word(at) == "-":

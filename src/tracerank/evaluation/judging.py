@@ -15,7 +15,7 @@ from importlib import resources
 from typing import Any
 
 from tracerank.answers.exact import exact_match
-from tracerank.answers.meaning.rightness import MOST_REFERENCES, is_right
+from tracerank.answers.meaning.rightness import MAX_REFERENCES, is_right
 from tracerank.cache_folders import default_reply_folder
 from tracerank.chat.asking import (
     CountedChat,
@@ -96,7 +96,7 @@ class AnswerJudge:
         """Ask the model about one answer."""
         prompt = self._prompt.format(
             question=quoted(question),
-            references=quoted(list(dict.fromkeys(references))[:MOST_REFERENCES]),
+            references=quoted(list(dict.fromkeys(references))[:MAX_REFERENCES]),
             answer=quoted(cut_words(answer, PROMPT_WORDS)),
         )
 

@@ -1,11 +1,11 @@
 """The confidence of a returned answer: an estimated probability that it is right by meaning, for any method.
 
 It looks at the pool, not at the method: the share of rollouts that agree in meaning, whether their evidence leads to
-the answer, and the level of the agent, which is how often two of its rollouts agree over all of the user's pools.
-Fitted on other agents (``studies/shipped_weights/confidence.py``), or on the user's own labelled pools
-(``fitting/calibrate.py``), where the method's own scores count, too. What was fitted on other agents is a probability
-only where the level is known: without it a decision has a rank score alone, since agents are right 5 to 80% of the
-time with the same votes.
+the answer, whether the answer is of the kind that was asked for, and the level of the agent, which is how often two of
+its rollouts agree over all of the user's pools. Fitted on other agents (``studies/shipped_weights/confidence.py``), or
+on the user's own labelled pools (``fitting/calibrate.py``), where the method's own scores count, too. What was fitted
+on other agents is a probability only where the level is known: without it a decision has a rank score alone, since
+agents are right 5 to 80% of the time with the same votes.
 """
 
 from collections.abc import Mapping, Sequence
@@ -33,12 +33,13 @@ from tracerank.votes.folders import (
 from tracerank.votes.voting import ANSWERED
 
 FORMAT = "tracerank-confidence/3"
-SHARE, EVIDENCE, LEVEL, SCORE_LEAD = "share", "evidence", "level", "score_lead"
-COLUMNS = (SHARE, EVIDENCE, LEVEL, SCORE_LEAD)
-"""The share of all rollouts that agree with the answer; how its evidence compares with ``USUAL_EVIDENCE``, 0 without
-any; log odds of the agent's level; by how much the method's best score of the meaning exceeds that of any other."""
-USUAL_EVIDENCE = 0.45
-"""``chain_recall`` of returned answers, on average."""
+SHARE, EVIDENCE, KIND, LEVEL, SCORE_LEAD = "share", "evidence", "kind", "level", "score_lead"
+COLUMNS = (SHARE, EVIDENCE, KIND, LEVEL, SCORE_LEAD)
+"""The share of all rollouts that agree with the answer; how its evidence, and how far it is of the kind that was asked
+for, compare with what is usual, both 0 in a pool without evidence; log odds of the agent's level; by how much the
+method's best score of the meaning exceeds that of any other."""
+USUAL_EVIDENCE, USUAL_KIND = 0.45, 4.2
+"""``chain_recall`` and ``kind_lift`` of returned answers, on average."""
 USUAL_LEVEL = 0.5
 """Taken for an agent of unknown level."""
 
@@ -60,10 +61,17 @@ def standing_in(pool: Pool, decision: Decision, known: Known | None = None) -> d
     has_evidence = any(rollout.has_evidence for rollout in kept)
     return {
         SHARE: float(table.votes[row]) / len(pool),
-        EVIDENCE: table.named(row)["chain_recall"] - USUAL_EVIDENCE if has_evidence else 0.0,
+        **grounds(table.named(row), has_evidence),
         LEVEL: log_odds(USUAL_LEVEL),
         SCORE_LEAD: max(here) - max(there) if here and there else 0.0,
     }
+
+
+def grounds(features: Mapping[str, float], has_evidence: bool) -> dict[str, float]:
+    """What speaks for an answer besides votes, by column; kinds say little where agents answer from memory."""
+    if not has_evidence:
+        return {EVIDENCE: 0.0, KIND: 0.0}
+    return {EVIDENCE: features["chain_recall"] - USUAL_EVIDENCE, KIND: features["kind_lift"] - USUAL_KIND}
 
 
 @dataclass(frozen=True, slots=True)

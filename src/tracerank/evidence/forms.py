@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from tracerank.answers.exact import normalize_answer
-from tracerank.answers.meaning.grouping import MOST_ANSWERS
+from tracerank.answers.meaning.grouping import MAX_ANSWERS
 from tracerank.answers.question_profile import QuestionProfile
 from tracerank.answers.scripts import counted_words, has_unspaced
 from tracerank.evidence.text import Line, content_words, words_held, words_of
@@ -41,9 +41,9 @@ class Form(NamedTuple):
 
 def commonest(rollouts_of: Mapping[str, Sequence[int]]) -> Sequence[str]:
     """The keys of the answers that are compared, in their order: all, or the commonest of very many."""
-    if len(rollouts_of) <= MOST_ANSWERS:
+    if len(rollouts_of) <= MAX_ANSWERS:
         return list(rollouts_of)
-    kept = set(sorted(rollouts_of, key=lambda answer: (-len(rollouts_of[answer]), answer))[:MOST_ANSWERS])
+    kept = set(sorted(rollouts_of, key=lambda answer: (-len(rollouts_of[answer]), answer))[:MAX_ANSWERS])
     return [answer for answer in rollouts_of if answer in kept]
 
 

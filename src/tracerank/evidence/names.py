@@ -60,21 +60,21 @@ def _capitalised(text: str) -> Iterator[tuple[int, int]]:
         return  # a text in capitals marks nothing
     joins = [match[0].lower() in _JOINING or match[0][0].isdigit() for match in tokens]
     is_inside = list(is_capital)
-    for place in range(1, len(tokens)):
-        if joins[place] and not is_capital[place] and is_inside[place - 1]:
-            after = next((step for step in range(place, min(place + 4, len(tokens))) if not joins[step]), None)
-            is_inside[place] = tokens[place][0][0].isdigit() or (after is not None and is_capital[after])
-    for inside, run in groupby(range(len(tokens)), key=lambda place: is_inside[place]):
-        places = list(run)
+    for index in range(1, len(tokens)):
+        if joins[index] and not is_capital[index] and is_inside[index - 1]:
+            after = next((step for step in range(index, min(index + 4, len(tokens))) if not joins[step]), None)
+            is_inside[index] = tokens[index][0][0].isdigit() or (after is not None and is_capital[after])
+    for inside, run in groupby(range(len(tokens)), key=lambda index: is_inside[index]):
+        indices = list(run)
         if not inside:
             continue
-        if _starts_sentence(text, tokens[places[0]].start()):
-            while places and tokens[places[0]][0].lower() in _NOT_ALONE | _OPENING:
-                places.pop(0)
-        while places and not (is_capital[places[-1]] or tokens[places[-1]][0][0].isdigit()):
-            places.pop()
-        if places and not (len(places) == 1 and tokens[places[0]][0].lower() in _NOT_ALONE):
-            yield tokens[places[0]].start(), _without_possessive(text, tokens[places[-1]].end())
+        if _starts_sentence(text, tokens[indices[0]].start()):
+            while indices and tokens[indices[0]][0].lower() in _NOT_ALONE | _OPENING:
+                indices.pop(0)
+        while indices and not (is_capital[indices[-1]] or tokens[indices[-1]][0][0].isdigit()):
+            indices.pop()
+        if indices and not (len(indices) == 1 and tokens[indices[0]][0].lower() in _NOT_ALONE):
+            yield tokens[indices[0]].start(), _without_possessive(text, tokens[indices[-1]].end())
 
 
 def _starts_sentence(text: str, start: int) -> bool:

@@ -56,7 +56,7 @@ class CanonicalRow(NamedTuple):
     question: Question
     rollout: Rollout
     is_numbered: bool
-    """False: the line has no ``sample_id``; the rollout is numbered by its place in the file."""
+    """False: the line has no ``sample_id``; the rollout is numbered by its position in the file."""
 
 
 class _Line(msgspec.Struct, gc=False):
@@ -163,14 +163,14 @@ def normalised(search: Search) -> Search:
     return search
 
 
-def record_to_view(item: object, place: str = "") -> View:
-    """The tool event of a browsing transcript that an object describes; ``place``: where it stands, for messages."""
+def record_to_view(item: object, location: str = "") -> View:
+    """The tool event of a browsing transcript that an object describes; ``location``: where it stands, for messages."""
     if isinstance(item, dict):  # a view that hangs nowhere leaves these out
         item = {"parent": None, "cursor": None, **item}
-    return _checked(item, View, place)
+    return _checked(item, View, location)
 
 
-def _checked(item: object, kind: type[T], place: str = "") -> T:
+def _checked(item: object, kind: type[T], location: str = "") -> T:
     """The object that an item describes."""
     try:
         return msgspec.convert(item, kind)
@@ -179,7 +179,7 @@ def _checked(item: object, kind: type[T], place: str = "") -> T:
     try:
         return msgspec.convert({"parent": None, "cursor": None, **plain} if kind is View else plain, kind)
     except msgspec.ValidationError as error:
-        _explain(str(error), plain, place)
+        _explain(str(error), plain, location)
 
 
 def _without_nulls(value: Any) -> Any:
@@ -188,17 +188,17 @@ def _without_nulls(value: Any) -> Any:
     return list(map(_without_nulls, value)) if isinstance(value, list) else value
 
 
-def _explain(message: str, item: Any, place: str) -> NoReturn:
+def _explain(message: str, item: Any, location: str) -> NoReturn:
     """Raise msgspec's complaint about an item in words."""
     if found := _MISSING.fullmatch(message):
-        path = ".".join(filter(None, (place, found[2], found[1])))
+        path = ".".join(filter(None, (location, found[2], found[1])))
         raise MalformedRollout(f"field '{path}': is missing")
     if (found := _EXPECTED.fullmatch(message)) is None:
         raise MalformedRollout(message)
     value = item
     for name, index in re.findall(r"(\w+)|\[(\d+)\]", found[2] or ""):
         value = value[int(index)] if index else value[name]
-    path = ".".join(filter(None, (place, found[2])))
+    path = ".".join(filter(None, (location, found[2])))
     _reject(path, _NAMES[_TYPES[found[1]]], value)
 
 

@@ -8,7 +8,7 @@ import re
 from enum import Enum
 from urllib.parse import SplitResult, quote, unquote_to_bytes, urlsplit
 
-from tracerank.answers.text_keys import remembering
+from tracerank.answers.text_keys import bounded_cache
 
 
 class UrlRules(Enum):
@@ -22,7 +22,7 @@ class UrlRules(Enum):
 
 DEFAULT, OFFICIAL = UrlRules.DEFAULT, UrlRules.OFFICIAL
 
-LONGEST_URL = 1 << 16
+MAX_URL = 1 << 16
 """Servers accept far less; without a bound a hostile page could become a document key."""
 _WORTH_KEEPING = 1 << 11
 _DEFAULT_PORTS = {"http": 80, "https": 443}
@@ -47,7 +47,7 @@ _QUERY_KEEPS = "=&?/:@-._~%+"
 
 def canonical_url(value: object, rules: UrlRules = DEFAULT) -> str | None:
     """The one spelling of a web address under the rules; None for what is not a well-formed http(s) URL."""
-    if not isinstance(value, str) or len(value) > LONGEST_URL:
+    if not isinstance(value, str) or len(value) > MAX_URL:
         return None
     plain = _PLAIN.fullmatch(value)
     url = plain[1] if plain else _rebuilt(value) if len(value) <= _WORTH_KEEPING else _rebuild(value)
@@ -92,7 +92,7 @@ def _rebuild(value: str) -> str | None:
 
 
 # The rollouts of a pool open the same pages again and again.
-_rebuilt = remembering(4096, 600)(_rebuild)
+_rebuilt = bounded_cache(4096, 600)(_rebuild)
 
 
 def _escaped(text: str, keeps: str) -> str:

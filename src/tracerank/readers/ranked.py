@@ -7,7 +7,7 @@ import re
 from operator import lt
 
 from tracerank.answers.exact import normalize_text
-from tracerank.answers.text_keys import remembering
+from tracerank.answers.text_keys import bounded_cache
 from tracerank.errors import MalformedRollout
 from tracerank.pools.types import Evidence, maker_of
 
@@ -54,7 +54,7 @@ def split_ranked(text: str, strict: bool = False) -> tuple[Evidence, ...]:
 
 
 # The rollouts of a pool see the same chunks again and again: sharing them saves time and memory.
-@remembering(4096, 4000)
+@bounded_cache(4096, 4000)
 def _evidence(raw: str, rank: int) -> Evidence:
     text = normalize_text(raw)
     return _made_evidence(text, _title(text, raw), None, rank, "search", None, None, None)

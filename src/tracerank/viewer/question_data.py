@@ -212,7 +212,7 @@ def _rollout(
 ) -> dict[str, Any]:
     # What was dropped is shown as it was read, without weights; its texts link to others all the same.
     shown = explained or explain([rollout], decision).rollouts[0]
-    by_place = {(seen.search, seen.place): seen for seen in shown.evidence}
+    by_place = {(seen.search, seen.index): seen for seen in shown.evidence}
     return {
         "sample": rollout.sample_id,
         "agent": rollout.agent and _cut(rollout.agent),
@@ -227,7 +227,7 @@ def _rollout(
             {
                 "query": search.query,
                 "weight": weight,
-                "evidence": [_evidence(by_place[number, place], shared) for place in range(len(search.evidence))],
+                "evidence": [_evidence(by_place[number, index], shared) for index in range(len(search.evidence))],
             }
             for number, (search, weight) in enumerate(zip(shown.rollout.searches, shown.search_weights, strict=True))
         ],

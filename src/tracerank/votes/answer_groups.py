@@ -10,7 +10,7 @@ from typing import Protocol
 
 from tracerank.answers.abstentions import abstains
 from tracerank.answers.equivalence import DEFAULT, EXACT, group_answers
-from tracerank.answers.meaning.grouping import MOST_ANSWERS, crowd_note, group_by_meaning
+from tracerank.answers.meaning.grouping import MAX_ANSWERS, crowd_note, group_by_meaning
 from tracerank.answers.text_keys import comparable
 
 MEANING = "meaning"
@@ -68,10 +68,10 @@ class MeaningGroups:
 
     def note(self, answers: Sequence[str | None]) -> str | None:
         """That there are too many answers to compare all of them; None: there are not."""
-        if len(answers) <= MOST_ANSWERS:
+        if len(answers) <= MAX_ANSWERS:
             return None
         distinct = len({comparable(answer) for answer in answers if answer})
-        return crowd_note(distinct) if distinct > MOST_ANSWERS else None
+        return crowd_note(distinct) if distinct > MAX_ANSWERS else None
 
 
 GROUPINGS: Mapping[str, AnswerGrouping] = MappingProxyType(

@@ -321,5 +321,5 @@ def _failure(pool: Pool, error: Exception) -> UndecidedPool:
         return UndecidedPool(pool.question.id, str(error), is_fault=False)
     *_, (frame, line) = walk_tb(error.__traceback__)
     said = " ".join(str(error).split())[:_MAX_REASON]
-    place = f"{Path(frame.f_code.co_filename).name}:{line}"
-    return UndecidedPool(pool.question.id, f"{type(error).__name__}{f': {said}' if said else ''} ({place})")
+    location = f"{Path(frame.f_code.co_filename).name}:{line}"
+    return UndecidedPool(pool.question.id, f"{type(error).__name__}{f': {said}' if said else ''} ({location})")

@@ -36,7 +36,7 @@ class ExplainedEvidence:
 
     search: int
     """Index of its search in the rollout."""
-    place: int
+    index: int
     """Index among the evidence of that search."""
     evidence: Evidence
     weight: float | None
@@ -182,13 +182,13 @@ def explain(
         evidence = tuple(
             ExplainedEvidence(
                 number,
-                place,
+                index,
                 seen,
-                None if read is None else read.evidence[number][place],
+                None if read is None else read.evidence[number][index],
                 texts[seen.text] - 1,
                 0 if seen.document is None else documents[seen.document.key] - 1,
             )
-            for number, place, seen in _seen(rollout)
+            for number, index, seen in _seen(rollout)
         )
         searches = (None,) * len(rollout.searches) if read is None else read.searches
         return ExplainedRollout(rollout, decision.scores.get(rollout.sample_id), searches, evidence)
@@ -199,4 +199,4 @@ def explain(
 def _seen(rollout: Rollout) -> Iterator[tuple[int, int, Evidence]]:
     """Its evidence, with the index of its search and its own among those of the search."""
     for number, search in enumerate(rollout.searches):
-        yield from ((number, place, seen) for place, seen in enumerate(search.evidence))
+        yield from ((number, index, seen) for index, seen in enumerate(search.evidence))

@@ -62,6 +62,7 @@ UNEQUAL = [
     ("Which is older, the Tower or the Abbey?", "both", "neither"),
 ]
 APART = [
+    ("When was he born?", "12 May 1970", "1970"),
     ("When was the war?", "1914-1918", "1914"),
     ("When was the town founded?", "1763", "after 1763"),
     ("Where is the stadium?", "Panama", "Panama City"),

@@ -69,7 +69,7 @@ def test_beyond_the_cap_the_commonest_are_compared_and_the_decision_says_so(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for module in (grouping, forms, answer_groups):
-        monkeypatch.setattr(module, "MOST_ANSWERS", 40)
+        monkeypatch.setattr(module, "MAX_ANSWERS", 40)
     method: Method = load_method(name, MethodOptions(equality="meaning"))
     crowd = [f"Zz{number}" for number in range(50)]
     decision = method.decide(pool(*crowd, "Paris", "It is Paris."))

@@ -197,8 +197,8 @@ def test_pairs_that_are_left_out_change_no_group(names: set[str], question: str)
     answers = sorted(names)
     readings, weights = [read_answer(text, question) for text in answers], pair_weights()
     features, vetoed = pair_features(readings, read_question(question))
-    chances = {pair: weights.chance(row) for pair, row in features.items()}
-    groups = linked(range(len(answers)), chances, weights.threshold, vetoed)
+    probabilities = {pair: weights.probability(row) for pair, row in features.items()}
+    groups = linked(range(len(answers)), probabilities, weights.threshold, vetoed)
     number = {place: group for group, members in enumerate(groups) for place in members}
     said = group_by_meaning(answers, question)
     told = [place for place, group in enumerate(said) if group >= 0]

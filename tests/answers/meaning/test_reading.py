@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tracerank.answers.meaning import reading
-from tracerank.answers.meaning.reading import MOST_SENTENCES, read_answer
+from tracerank.answers.meaning.reading import MAX_SENTENCES, read_answer
 from tracerank.answers.meaning.values import likeness, tokens
 from tracerank.answers.meaning.words import word_likeness
 from tracerank.answers.question_profile import CHOICE, DATE, NUMBER, POLAR, WHERE, WHO, read_question
@@ -91,7 +91,7 @@ def test_yes_and_no_are_read_from_reasons(answer: str, polarity: int) -> None:
 @pytest.mark.parametrize("part", ["Paris is it. ", "((((", "**a** ", "Answer: x\n", ", and the ", "1 ", "A. ", "'s a "])
 def test_of_a_hostile_long_text_a_bounded_part_is_read(part: str) -> None:
     reading = read_answer(part * (400_000 // len(part)), "Where is it?")
-    assert len(reading.clauses) <= 200 * MOST_SENTENCES
+    assert len(reading.clauses) <= 200 * MAX_SENTENCES
     assert len(reading.cores) <= 6
 
 

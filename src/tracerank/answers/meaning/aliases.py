@@ -10,13 +10,13 @@ from itertools import combinations
 
 from tracerank.answers.meaning.reading import AnswerReading
 
-MOST_TEXTS = 200
-LONGEST_TEXT = 20_000
+MAX_TEXTS = 200
+MAX_TEXT = 20_000
 """Characters that are read of a text."""
-MOST_NAMES = 16
-_MOST_PLACES = 20
+MAX_NAMES = 16
+_MAX_PLACES = 20
 """Places of a name in a text that are looked at."""
-_LONGEST_NAME = 60
+_MAX_NAME = 60
 _REACH = 90
 """Characters behind a name in which another may be given for it."""
 _ALSO = re.compile(
@@ -32,15 +32,15 @@ _ACRONYM = re.compile(r"(?:[A-Z]\.?){2,8}")
 
 
 def named_alike(readings: Sequence[AnswerReading], evidence: Iterable[str]) -> Iterator[tuple[int, int]]:
-    """Places of answers that a text gives as names of one thing, the earlier place first."""
-    names = {place: name for place, one in enumerate(readings) if (name := _name(one))}
-    if not 2 <= len(names) <= MOST_NAMES:
+    """Indices of answers that a text gives as names of one thing, the lower index first."""
+    names = {index: name for index, one in enumerate(readings) if (name := _name(one))}
+    if not 2 <= len(names) <= MAX_NAMES:
         return
-    lowered = {place: name.lower() for place, name in names.items()}
-    for text, _ in zip(evidence, range(MOST_TEXTS), strict=False):
-        said = text[:LONGEST_TEXT]
+    lowered = {index: name.lower() for index, name in names.items()}
+    for text, _ in zip(evidence, range(MAX_TEXTS), strict=False):
+        said = text[:MAX_TEXT]
         folded = said.lower()
-        present = [place for place, name in lowered.items() if name in folded]
+        present = [index for index, name in lowered.items() if name in folded]
         if len(present) < 2 or len(folded) != len(said):
             continue
         for a, b in combinations(present, 2):
@@ -54,20 +54,20 @@ def _name(reading: AnswerReading) -> str:
         return ""
     start, end = reading.core_span
     name = reading.text[start:end]
-    return name if 2 <= len(name) <= _LONGEST_NAME and not any(map(str.isdigit, name)) else ""
+    return name if 2 <= len(name) <= _MAX_NAME and not any(map(str.isdigit, name)) else ""
 
 
 def _gives(said: str, folded: str, name: str, other: str) -> bool:
     """Whether a text says behind a name that the other is one for the same."""
     first, second = name.lower(), other.lower()
     is_acronym = bool(_ACRONYM.fullmatch(other)) and first[:1] == second[:1]
-    place = -1
-    for _ in range(_MOST_PLACES):
-        place = folded.find(first, place + 1)
-        if place < 0:
+    index = -1
+    for _ in range(_MAX_PLACES):
+        index = folded.find(first, index + 1)
+        if index < 0:
             return False
-        end = place + len(first)
-        if (place and said[place - 1].isalnum()) or said[end : end + 1].isalnum():
+        end = index + len(first)
+        if (index and said[index - 1].isalnum()) or said[end : end + 1].isalnum():
             continue
         behind = said[end : end + _REACH]
         for pattern in (_ALSO, _SHORT) if is_acronym else (_ALSO,):
@@ -76,6 +76,6 @@ def _gives(said: str, folded: str, name: str, other: str) -> bool:
     return False
 
 
-def _stands(folded: str, name: str, place: int) -> bool:
-    end = place + len(name)
-    return folded.startswith(name, place) and not folded[end : end + 1].isalnum()
+def _stands(folded: str, name: str, index: int) -> bool:
+    end = index + len(name)
+    return folded.startswith(name, index) and not folded[end : end + 1].isalnum()

@@ -29,47 +29,47 @@ class Profiles:
     anchors: tuple[tuple[int, ...], ...]
     """The answers of each anchor."""
     shares: tuple[Shares, ...]
-    """Per answer how strongly it asserts anchors, by their place, 0 to 1; what is left out it does not assert."""
+    """Per answer how strongly it asserts anchors, by their index, 0 to 1; what is left out it does not assert."""
 
 
 def anchor_profiles(readings: Sequence[AnswerReading], pairs: Pairs, lexicon: Lexicon) -> Profiles:
     """The anchors of a pool and the profile of every answer."""
     short = [
-        place
-        for place, one in enumerate(readings)
+        index
+        for index, one in enumerate(readings)
         if one.cores and (one.is_bare or one.length <= _SHORT) and not one.is_sentence
     ]
     known = set(short)
     among = {pair: like for pair, like in pairs.items() if pair[0] in known and pair[1] in known}
     anchors = tuple(tuple(members) for members in linked(short, among, _SAME))
     rows: list[dict[int, float]] = [{} for _ in readings]
-    long = [place for place, one in enumerate(readings) if not one.is_bare]
+    long = [index for index, one in enumerate(readings) if not one.is_bare]
     alike: dict[int, set[int]] = {}
     for pair in pairs:
-        for place in pair:
-            alike.setdefault(place, set()).update(pair)
+        for index in pair:
+            alike.setdefault(index, set()).update(pair)
     for number, members in enumerate(anchors):
         # a bare answer that shares nothing with another bare one does not assert it
         if all(readings[one].is_bare for one in members):
-            places: Iterable[int] = set(long).union(*(alike.get(one, ()) for one in members))
+            indices: Iterable[int] = set(long).union(*(alike.get(one, ()) for one in members))
         else:
-            places = range(len(readings))
-        for place in places:
-            if place not in members and (share := _share(place, members, readings, pairs, lexicon)):
-                rows[place][number] = share
-        for place in members:
-            rows[place][number] = 1.0
+            indices = range(len(readings))
+        for index in indices:
+            if index not in members and (share := _share(index, members, readings, pairs, lexicon)):
+                rows[index][number] = share
+        for index in members:
+            rows[index][number] = 1.0
     return Profiles(anchors, tuple(rows))
 
 
 def _share(
-    place: int, members: Sequence[int], readings: Sequence[AnswerReading], pairs: Pairs, lexicon: Lexicon
+    index: int, members: Sequence[int], readings: Sequence[AnswerReading], pairs: Pairs, lexicon: Lexicon
 ) -> float:
     best = 0.0
-    is_bare = readings[place].is_bare
+    is_bare = readings[index].is_bare
     for one in members:
-        if not (is_bare and readings[one].is_bare) or ((place, one) if place < one else (one, place)) in pairs:
-            best = max(best, asserts(readings[place], readings[one], lexicon))
+        if not (is_bare and readings[one].is_bare) or ((index, one) if index < one else (one, index)) in pairs:
+            best = max(best, asserts(readings[index], readings[one], lexicon))
     return best
 
 

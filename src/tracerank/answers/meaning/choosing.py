@@ -91,17 +91,17 @@ def chosen_option(clauses: Clauses, text: str, profile: QuestionProfile) -> tupl
     first, second = profile.options
     own = (_own(first, second), _own(second, first))
     scores = [
-        max((_option_score(words, *clause, place) for place, clause in enumerate(clauses)), default=0.0)
+        max((_option_score(words, *clause, index) for index, clause in enumerate(clauses)), default=0.0)
         for words in own
     ]
     if max(scores) == 0:
         return _said_of_both(text)
-    for pattern, place in ((_FORMER, 0), (_LATTER, 1)):
+    for pattern, index in ((_FORMER, 0), (_LATTER, 1)):
         if pattern.search(text):
             said = tokens(text)
             firsts = [_first_place(words, said) for words in own]
             if min(firsts) >= 0:
-                scores[firsts.index(sorted(firsts)[place])] += 0.15
+                scores[firsts.index(sorted(firsts)[index])] += 0.15
     chosen = int(scores[1] > scores[0])
     return chosen, abs(scores[0] - scores[1]) if min(scores) > 0 else max(scores)
 
@@ -116,7 +116,7 @@ def _own(option: tuple[str, ...], other: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(word for word in option if word not in other and word not in STOP) or option
 
 
-def _option_score(own: tuple[str, ...], words: tuple[str, ...], strength: float, place: int) -> float:
+def _option_score(own: tuple[str, ...], words: tuple[str, ...], strength: float, index: int) -> float:
     """The strength of a clause that holds an option; earlier in the answer and in the clause counts more."""
     best = [max((likeness(word, said) for said in words), default=0.0) for word in own]
     held = sum(one for one in best if one >= 0.6) / len(own)
@@ -125,7 +125,7 @@ def _option_score(own: tuple[str, ...], words: tuple[str, ...], strength: float,
     if held < _HELD:
         return 0.0
     where = next((i for i, said in enumerate(words) if any(likeness(said, word) >= 0.8 for word in own)), 9)
-    return held * strength * (1 - 0.012 * min(place, 15)) * (1 - 0.01 * min(where, 15))
+    return held * strength * (1 - 0.012 * min(index, 15)) * (1 - 0.01 * min(where, 15))
 
 
 def _first_place(own: tuple[str, ...], said: tuple[str, ...]) -> int:

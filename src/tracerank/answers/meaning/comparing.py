@@ -7,7 +7,7 @@ from collections.abc import Container, Iterable, Mapping, Sequence, Set
 from itertools import combinations
 
 from tracerank.answers.meaning.contradiction import agree, contradict
-from tracerank.answers.meaning.reading import LONGEST_PLACED, AnswerReading
+from tracerank.answers.meaning.reading import MAX_PLACED, AnswerReading
 from tracerank.answers.meaning.values import is_value, likeness
 from tracerank.answers.meaning.words import CHANGING, PARENTS, RANKS, STOP, keys
 from tracerank.answers.question_profile import DATE, NUMBER, QuestionProfile
@@ -17,7 +17,7 @@ _LIKE = 0.6
 """Share from which the shorter of two cores is taken to stand in the other."""
 _TELLING = 0.9
 """Weight of a word that would tell answers apart."""
-_MOST_ALIKE = 256
+_MAX_ALIKE = 256
 """Words of a pool that may share a beginning or an ending and still be compared; what more share tells nothing."""
 
 
@@ -112,14 +112,14 @@ def _candidates(words: Set[str]) -> tuple[set[tuple[str, str]], bool]:
                 other = first.setdefault(key, word)
                 if other is not word:
                     shared.setdefault(key, [other]).append(word)
-    held_by = [held for held in shared.values() if len(held) <= _MOST_ALIKE]
+    held_by = [held for held in shared.values() if len(held) <= _MAX_ALIKE]
     found = {(a, b) if a < b else (b, a) for held in held_by for a, b in combinations(held, 2)}
-    found.update(combinations(sorted(values[:_MOST_ALIKE]), 2))
+    found.update(combinations(sorted(values[:_MAX_ALIKE]), 2))
     found.update(ranked)
     if letters:
         singles = set(letters)
         found.update((word[0], word) for word in named if word[0] in singles)
-    return found, len(held_by) == len(shared) and len(values) <= _MOST_ALIKE
+    return found, len(held_by) == len(shared) and len(values) <= _MAX_ALIKE
 
 
 def read_lexicon(readings: Sequence[AnswerReading], profile: QuestionProfile, memory: Memory | None = None) -> Lexicon:
@@ -223,8 +223,8 @@ def _asserted(core: Words, reading: AnswerReading, lexicon: Lexicon) -> float:
 
 def _is_changed(core: Words, words: Words, profile: QuestionProfile) -> bool:
     """Whether a core stands among words only with one before it that makes another thing of it."""
-    places = [place for place, word in enumerate(words) if word == core[0]]
-    before = [words[place - 1] if place else "" for place in places]
+    indices = [index for index, word in enumerate(words) if word == core[0]]
+    before = [words[index - 1] if index else "" for index in indices]
     return bool(before) and all(word in CHANGING and word not in core and word not in profile.words for word in before)
 
 
@@ -235,7 +235,7 @@ def conflict(a: AnswerReading, b: AnswerReading, profile: QuestionProfile, *, ma
     if a.option >= 0 and b.option >= 0 and a.option != b.option:
         return True
     if profile.wants_place and are_elsewhere(a.regions, b.regions):
-        return max(a.length, b.length) <= LONGEST_PLACED
+        return max(a.length, b.length) <= MAX_PLACED
     if a.measure and b.measure:
         return not relation(a.measure, b.measure) or contradict(a, b, profile)
     if profile.kind in (DATE, NUMBER) and a.values and b.values:
@@ -258,7 +258,7 @@ def wider(regions: Set[str]) -> frozenset[str]:
 
 
 def _foremost(reading: AnswerReading) -> list[str]:
-    least = (0.8 if reading.is_marked or reading.length <= LONGEST_PLACED else 0.4) * reading.values[0][1]
+    least = (0.8 if reading.is_marked or reading.length <= MAX_PLACED else 0.4) * reading.values[0][1]
     return [value for value, strength in reading.values if strength >= least]
 
 
@@ -297,7 +297,7 @@ NO_VETO: frozenset[tuple[int, int]] = frozenset()
 
 
 def linked(
-    places: Iterable[int],
+    indices: Iterable[int],
     pairs: Mapping[tuple[int, int], float],
     least: float,
     vetoed: Iterable[tuple[int, int]] = NO_VETO,
@@ -305,9 +305,9 @@ def linked(
     """Groups by average linkage, each sorted, by first member; a veto between two members keeps their groups apart.
 
     Only pairs that are alike at all are held, so that a pool of strangers costs nothing. Ties go to the earlier pair;
-    who wants groups that do not depend on an order gives the places of a sorted list.
+    for groups that do not depend on the order, pass the indices of a sorted list.
     """
-    groups = {place: [place] for place in places}
+    groups = {index: [index] for index in indices}
     sums = {pair: like for pair, like in pairs.items() if like > 0}
     apart = set(vetoed)
     while best := _closest(groups, sums, least, apart):
@@ -319,7 +319,7 @@ def linked(
             sums[moved] = sums.get(moved, 0.0) + sums.pop(pair)
         for pair in [pair for pair in apart if gone in pair]:
             apart.add(_ordered(kept, pair[0] + pair[1] - gone))
-    return [groups[place] for place in sorted(groups)]
+    return [groups[index] for index in sorted(groups)]
 
 
 def _ordered(a: int, b: int) -> tuple[int, int]:

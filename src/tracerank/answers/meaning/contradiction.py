@@ -59,7 +59,7 @@ def contradict(a: AnswerReading, b: AnswerReading, profile: QuestionProfile, *, 
     if profile.kind == POLAR:
         return _is_denied(a, one, other) or _is_denied(b, other, one)
     is_brief = (one.is_short or a.is_marked) and (other.is_short or b.is_marked)
-    if is_brief and one.values and other.values and _values_exclude(one, other, profile):
+    if is_brief and one.values and other.values and _values_exclude(one, other, profile, may_add):
         return True
     if is_brief and (one.items or other.items) and _lists_exclude(one, other, a, b, profile, may_add):
         return True
@@ -168,7 +168,7 @@ def _swapped(a: Relation, b: Relation) -> bool:
     return crossed and (a.first.isdisjoint(b.first) or a.second.isdisjoint(b.second))
 
 
-def _values_exclude(one: Statement, other: Statement, profile: QuestionProfile) -> bool:
+def _values_exclude(one: Statement, other: Statement, profile: QuestionProfile, may_add: bool) -> bool:
     """Whether the values that two answers come down to exclude each other."""
     if not _VERSIONS.isdisjoint(profile.words) and _versions_differ(one, other):
         return True
@@ -193,12 +193,22 @@ def _values_exclude(one: Statement, other: Statement, profile: QuestionProfile) 
             return True
     if is_asked:
         spans = [any(value.kind == SCORE for value in said.values) for said in (one, other)]
-        return spans[0] != spans[1]  # 1914-1918 is not 1914
+        if spans[0] != spans[1]:
+            return True  # 1914-1918 is not 1914
+        may_differ = may_add or profile.wants_year or profile.kind != DATE
+        return not may_differ and _is_coarser(one, other)
     if one.is_bare and other.is_bare and _lacks_number(one, other) and _lacks_number(other, one):
         return True  # two house numbers in one town
     ours_numbered, theirs_numbered = set(numerals(one.values)), set(numerals(other.values))
     has_name = any(value.kind in (ORDINAL, "numeral") for value in (*one.values, *other.values))
     return has_name and bool(ours_numbered and theirs_numbered) and ours_numbered.isdisjoint(theirs_numbered)
+
+
+def _is_coarser(one: Statement, other: Statement) -> bool:
+    """Whether one is a mere year and the other a mere day or month: the day is what was asked for."""
+    dates = [[value for value in said.values if value.kind == DATED] for said in (one, other)]
+    is_mere = one.is_bare and other.is_bare and all(map(len, dates))
+    return is_mere and any(value.parts[1] for value in dates[0]) != any(value.parts[1] for value in dates[1])
 
 
 def _lacks_number(said: Statement, other: Statement) -> bool:

@@ -1,9 +1,9 @@
 """Groups of a pool's answers by meaning, whether two answers are one, and the span of an answer that answers.
 
-A pair's chance comes from what the two say by themselves and from what they say in terms of the pool's anchors; groups
-are linked by their mean chance above one threshold, and conflicts keep them apart. Texts of the pool may join names
-that they give for one thing. Only the set of answers counts: neither their order nor how often one is repeated changes
-a group.
+The probability of a pair comes from what the two answers say by themselves and in terms of the pool's anchors. Groups
+are linked by their mean probability above one threshold, and conflicts keep them apart. Texts of the pool may join
+names that they give for one thing. Only the set of answers counts: neither their order nor how often one is repeated
+changes a group.
 """
 
 from collections import Counter
@@ -23,7 +23,7 @@ from tracerank.answers.readable import Readable
 from tracerank.answers.text_keys import comparable
 
 MEANING = "meaning"
-MOST_ANSWERS = 2000
+MAX_ANSWERS = 2000
 """Distinct answers of one question that are compared by meaning: the commonest. Others are only what they say."""
 FEW = 256
 """Distinct answers that are all compared with each other, the shortest; of more, each is compared by its core only."""
@@ -31,7 +31,7 @@ FEW = 256
 
 def crowd_note(distinct: int) -> str:
     """What a decision says where answers were left out."""
-    return f"{distinct:,} distinct answers: only the {MOST_ANSWERS:,} commonest were compared by meaning"
+    return f"{distinct:,} distinct answers: only the {MAX_ANSWERS:,} commonest were compared by meaning"
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,9 +44,9 @@ class Core:
 
 
 def answer_core(question: str, text: str) -> Core:
-    """The span that answers a question, with its place in the text; the whole text where nothing smaller is found."""
+    """The span that answers a question and its position; the whole text where nothing smaller is found."""
     written = Readable.of(text)
-    start, end = written.place(*read_answer(written.shown, question).core_span)
+    start, end = written.locate(*read_answer(written.shown, question).core_span)
     return Core(text[start:end], start, end)
 
 
@@ -112,10 +112,10 @@ def grouped(
 
 def _compared(counts: Counter[str]) -> tuple[list[str], list[str]]:
     """The distinct answers, sorted, and those beyond the limit, the rarest, of which each is a group of its own."""
-    if len(counts) <= MOST_ANSWERS:
+    if len(counts) <= MAX_ANSWERS:
         return sorted(counts), []
     ranked = sorted(counts, key=lambda answer: (-counts[answer], answer))
-    return sorted(ranked[:MOST_ANSWERS]), ranked[MOST_ANSWERS:]
+    return sorted(ranked[:MAX_ANSWERS]), ranked[MAX_ANSWERS:]
 
 
 def same_answer(question: str, a: str | None, b: str | None) -> bool:
@@ -142,8 +142,8 @@ def _groups(
         groups = _many(readings, question, weights)
     root = [0] * len(distinct)
     for number, members in enumerate(groups):
-        for place in members:
-            root[place] = number
+        for index in members:
+            root[index] = number
     if evidence and len(groups) > 1:
         root = _joined(root, readings, question, vetoed, evidence)
     return dict(zip(distinct, root, strict=True))
@@ -157,36 +157,36 @@ def _few(
     *,
     needs_vetoes: bool = False,
 ) -> tuple[list[list[int]], frozenset[tuple[int, int]]]:
-    """Groups of places, every pair compared that may count; and pairs that are never one, all if they are needed."""
+    """Groups of indices, every pair compared that may count; and pairs that are never one, all if they are needed."""
     features, vetoed = pair_features(readings, read_question(question), memory, None if needs_vetoes else weights)
-    chances = {pair: weights.chance(row) for pair, row in features.items()}
-    return linked(range(len(readings)), chances, weights.threshold, vetoed), vetoed
+    probabilities = {pair: weights.probability(row) for pair, row in features.items()}
+    return linked(range(len(readings)), probabilities, weights.threshold, vetoed), vetoed
 
 
 def _many(readings: Sequence[AnswerReading], question: str, weights: PairWeights) -> list[list[int]]:
     """Groups of more than a few: the shortest by pairs, and each other with those whose core is the same."""
-    places = sorted(range(len(readings)), key=lambda place: (len(readings[place].text), place))
-    few = places[:FEW]
+    indices = sorted(range(len(readings)), key=lambda index: (len(readings[index].text), index))
+    few = indices[:FEW]
     groups = [
-        [few[place] for place in group] for group in _few([readings[place] for place in few], question, weights)[0]
+        [few[index] for index in group] for group in _few([readings[index] for index in few], question, weights)[0]
     ]
     homes: dict[tuple[object, ...], list[int]] = {}
     for group in groups:
-        for place in group:
-            homes.setdefault(_chief_part(readings[place], place), group)
-    for place in places[FEW:]:
-        group = homes.setdefault(_chief_part(readings[place], place), [])
+        for index in group:
+            homes.setdefault(_chief_part(readings[index], index), group)
+    for index in indices[FEW:]:
+        group = homes.setdefault(_chief_part(readings[index], index), [])
         if not group:
             groups.append(group)
-        group.append(place)
+        group.append(index)
     return groups
 
 
-def _chief_part(reading: AnswerReading, place: int) -> tuple[object, ...]:
-    """What an answer comes down to: yes or no, the option, or its likeliest core; its place where it has none."""
+def _chief_part(reading: AnswerReading, index: int) -> tuple[object, ...]:
+    """What an answer comes down to: yes or no, the option, or its likeliest core; its index where it has none."""
     if reading.polarity or reading.option >= 0:
         return reading.polarity, reading.option
-    return reading.cores[0].words if reading.cores else (place,)
+    return reading.cores[0].words if reading.cores else (index,)
 
 
 def _joined(
@@ -200,7 +200,7 @@ def _joined(
     profile = read_question(question)
     for a, b in sorted(set(named_alike(readings, evidence))):
         low, high = sorted((root[a], root[b]))
-        firsts, seconds = ([place for place, one in enumerate(root) if one == group] for group in (low, high))
+        firsts, seconds = ([index for index, one in enumerate(root) if one == group] for group in (low, high))
         is_apart = low == high or any(
             (min(i, j), max(i, j)) in vetoed or conflict(readings[i], readings[j], profile)
             for i in firsts

@@ -1,7 +1,7 @@
-"""The chance that two answers of a pool are one: a logistic score over a handful of features of the pair.
+"""The probability that two answers of a pool are one: a logistic score over a handful of features of the pair.
 
 The weights are in ``pair_weights.json``, made by ``studies/shipped_weights/meaning_weights.py``. What can never be one
-answer gets no chance at all but a veto. Only the set of answers enters, never their order.
+answer gets no probability but a veto. Only the set of answers enters, never their order.
 """
 
 import json
@@ -44,10 +44,10 @@ FEATURES = (
 _HELD = 0.3
 """Share from which an answer is taken to assert its foremost anchor."""
 _FIRST_VALUES = 4
-_MOST_SHARED = 16.0
+_MAX_SHARED = 16.0
 """Anchors that two answers may share: far fewer make a pair certain."""
 _LOWEST_SCORE = -700.0
-"""Its chance is 0 to 300 digits; below, no float holds the odds."""
+"""Its probability is 0 to 300 digits; below, no float holds the odds."""
 
 Pair = tuple[int, int]
 _ANCHORED = ("same_anchor", "other_anchor", "anchor_product", "least_anchor", "anchor_margin")
@@ -63,13 +63,13 @@ class PairWeights:
     """What was fitted."""
 
     threshold: float
-    """Mean chance from which two groups are joined."""
+    """Mean probability from which two groups are joined."""
     bias: float
     weights: tuple[float, ...]
     """In the order of ``FEATURES``."""
 
-    def chance(self, features: Sequence[float]) -> float:
-        """The chance that a pair is one answer."""
+    def probability(self, features: Sequence[float]) -> float:
+        """The probability that a pair is one answer."""
         score = self.bias
         for weight, feature in zip(self.weights, features, strict=True):
             score += weight * feature
@@ -89,7 +89,7 @@ class PairWeights:
         tops: Sequence[Top],
         lexicon: Lexicon,
     ) -> bool:
-        """Whether the chance of a pair can reach the threshold, by features that cost little; groups join by such."""
+        """Whether a pair's probability can reach the threshold, by cheap features; groups join by such pairs."""
         i, j = pair
         a, b = readings[i], readings[j]
         if not like and a.is_bare and b.is_bare:
@@ -176,33 +176,33 @@ def pair_features(
 
 
 def _components(count: int, pairs: Iterable[Pair]) -> list[int]:
-    """Each place to the first of those that pairs connect it with."""
+    """Each index to the first of those that pairs connect it with."""
     root = list(range(count))
 
-    def find(place: int) -> int:
-        while root[place] != place:
-            root[place] = place = root[root[place]]
-        return place
+    def find(index: int) -> int:
+        while root[index] != index:
+            root[index] = index = root[root[index]]
+        return index
 
     for i, j in pairs:
         low, high = sorted((find(i), find(j)))
         root[high] = low
-    return [find(place) for place in range(count)]
+    return [find(index) for index in range(count)]
 
 
 def _conflicts(root: Sequence[int], readings: Sequence[AnswerReading], profile: QuestionProfile) -> frozenset[Pair]:
     """The pairs in conflict, of those that could come into one group."""
     members: dict[int, list[int]] = {}
-    for place, first in enumerate(root):
-        members.setdefault(first, []).append(place)
-    met = (pair for places in members.values() for pair in combinations(places, 2))
+    for index, first in enumerate(root):
+        members.setdefault(first, []).append(index)
+    met = (pair for indices in members.values() for pair in combinations(indices, 2))
     return frozenset(pair for pair in met if conflict(readings[pair[0]], readings[pair[1]], profile))
 
 
 def akin_pairs(readings: Sequence[AnswerReading], lexicon: Lexicon) -> set[Pair]:
     """The pairs whose cores share a word, the letters or the initials, or that choose of what is offered."""
-    places: dict[str, list[int]] = {}
-    for place, reading in enumerate(readings):
+    indices: dict[str, list[int]] = {}
+    for index, reading in enumerate(readings):
         said = {word for core in reading.cores for word in lexicon.reach(core.words)}
         for core in reading.cores:
             said.add(f"={''.join(core.words)}")
@@ -213,8 +213,8 @@ def akin_pairs(readings: Sequence[AnswerReading], lexicon: Lexicon) -> set[Pair]
             said.add(f"?{reading.measure.unit}")
         said.update(shared_parts(reading))
         for key in said:
-            places.setdefault(key, []).append(place)
-    return {pair for listed in places.values() if len(listed) > 1 for pair in combinations(listed, 2)}
+            indices.setdefault(key, []).append(index)
+    return {pair for listed in indices.values() if len(listed) > 1 for pair in combinations(listed, 2)}
 
 
 def _features(
@@ -247,7 +247,7 @@ def _anchored(shares_a: Shares, shares_b: Shares, a: Top, b: Top) -> tuple[float
     return (
         float(is_held and top_a == top_b),
         float(is_held and top_a != top_b),
-        min(_MOST_SHARED, sum(share * shares_b[number] for number, share in shares_a.items() if number in shares_b)),
+        min(_MAX_SHARED, sum(share * shares_b[number] for number, share in shares_a.items() if number in shares_b)),
         min(held_a, held_b),
         min(margin_a, margin_b),
     )

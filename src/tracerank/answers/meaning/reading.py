@@ -1,7 +1,7 @@
 """An answer, read: its clauses with how strongly each is asserted, the spans that may answer, polarity, option, values.
 
-Every core keeps its place in the text. Rules on punctuation and closed lists of words; no parser. Of a text longer than
-``LONGEST`` only the beginning and the end are read, so that the work is bounded.
+Every core keeps its position in the text. Rules on punctuation and closed lists of words; no parser. Of longer texts
+than ``MAX_CHARACTERS`` only the beginning and the end are read, so that the work is bounded.
 """
 
 import re
@@ -30,7 +30,7 @@ from tracerank.answers.meaning.values import is_value, tokens
 from tracerank.answers.meaning.words import STOP
 from tracerank.answers.question_profile import (
     DATE,
-    LONGEST_QUESTION,
+    MAX_QUESTION,
     NUMBER,
     OTHER,
     POLAR,
@@ -41,20 +41,20 @@ from tracerank.answers.question_profile import (
     regions_in,
 )
 from tracerank.answers.scripts import unspaced_core
-from tracerank.answers.text_keys import remembering
+from tracerank.answers.text_keys import bounded_cache
 from tracerank.answers.units import DIMENSIONS
 from tracerank.answers.values import Value
 
-LONGEST = 6000
+MAX_CHARACTERS = 6000
 """Characters that are read of an answer: the first third and the last two."""
-MOST_SENTENCES = 40
+MAX_SENTENCES = 40
 _BARE_WORDS = 8
 """Words of an answer that is nothing but the answer."""
 _SHORT_WORDS = 14
-_MOST_CORES = 6
+_MAX_CORES = 6
 _MAX_LIST = 160
 """Characters from the first to the last of several things in bold."""
-LONGEST_PLACED = 18
+MAX_PLACED = 18
 """Words of a sentence whose values and regions are what it answers with."""
 _SHORT_TEXT = 600
 """Characters of an answer of which thousands may be remembered."""
@@ -148,7 +148,7 @@ class AnswerReading(NamedTuple):
 
 def read_answer(text: str, question: str) -> AnswerReading:
     """The reading of an answer."""
-    question = question[:LONGEST_QUESTION]
+    question = question[:MAX_QUESTION]
     return _read_short(text, question) if len(text) <= _SHORT_TEXT else _read_long(text, question)
 
 
@@ -162,15 +162,15 @@ def _read(text: str, question: str) -> AnswerReading:
     if found.is_marked and len(found.cores) > 1:  # several things in bold may be a list
         first, last = found.cores[0].span.start, found.cores[-1].span.end
         span = Span(first, last) if 0 < last - first < _MAX_LIST else span
-    is_short = found.is_bare or found.length <= LONGEST_PLACED
+    is_short = found.is_bare or found.length <= MAX_PLACED
     said = read_statement(text, span, profile, is_short, found.is_bare)
     measures = (value for value in said.values if value.unit in DIMENSIONS)
     return found._replace(statement=said, measure=next(measures, None) if profile.kind == NUMBER else None)
 
 
 # A pool is grouped more than once, and rollouts repeat each other; of long answers fewer can be kept.
-_read_short = remembering(8192, _SHORT_TEXT + LONGEST_QUESTION)(_read)
-_read_long = remembering(64, 4 * LONGEST)(_read)
+_read_short = bounded_cache(8192, _SHORT_TEXT + MAX_QUESTION)(_read)
+_read_long = bounded_cache(64, 4 * MAX_CHARACTERS)(_read)
 
 
 def _read_name(text: str, profile: QuestionProfile) -> AnswerReading | None:
@@ -233,8 +233,8 @@ def _read_text(text: str, profile: QuestionProfile) -> AnswerReading:
     parts = _windows(text)
     marked = labelled(text, parts[-1]) or (labelled(text, parts[0]) if len(parts) > 1 else None)
     found = [span for part in parts for span in sentences(text, part)]
-    if len(found) > MOST_SENTENCES:
-        found = found[: MOST_SENTENCES // 3] + found[-(MOST_SENTENCES - MOST_SENTENCES // 3) :]
+    if len(found) > MAX_SENTENCES:
+        found = found[: MAX_SENTENCES // 3] + found[-(MAX_SENTENCES - MAX_SENTENCES // 3) :]
     words = [tokens(text[span.start : span.end]) for span in found]
     length = sum(map(len, words))
     is_bare = length <= _BARE_WORDS and len(found) <= 1
@@ -245,8 +245,8 @@ def _read_text(text: str, profile: QuestionProfile) -> AnswerReading:
         _add(clauses_said, text, span, 1.0 if marked else 0.95, 0.55 if marked else 0.6, profile)
     damp = 0.45 if stated else 1.0
     best, sentence = -1.0, found[0] if found else parts[0]
-    for place, span in enumerate(found):
-        strength = _strength(text[span.start : span.end], words[place], place, len(found), profile)
+    for index, span in enumerate(found):
+        strength = _strength(text[span.start : span.end], words[index], index, len(found), profile)
         if strength > best:
             best, sentence = strength, span
         _add(clauses_said, text, span, strength * damp, 0.7 if length <= 12 else 0.85, profile)
@@ -284,9 +284,9 @@ def _read_text(text: str, profile: QuestionProfile) -> AnswerReading:
 
 
 def _windows(text: str) -> list[Span]:
-    if len(text) <= LONGEST:
+    if len(text) <= MAX_CHARACTERS:
         return [Span(0, len(text))]
-    return [Span(0, LONGEST // 3), Span(len(text) - LONGEST + LONGEST // 3, len(text))]
+    return [Span(0, MAX_CHARACTERS // 3), Span(len(text) - MAX_CHARACTERS + MAX_CHARACTERS // 3, len(text))]
 
 
 def _telling_bolds(text: str, bolds: Sequence[Span], profile: QuestionProfile) -> list[Span]:
@@ -301,9 +301,9 @@ def _is_new(words: Sequence[str], profile: QuestionProfile) -> bool:
     return not profile.idle.issuperset(words)
 
 
-def _strength(said: str, words: Sequence[str], place: int, count: int, profile: QuestionProfile) -> float:
-    """How strongly a sentence is asserted by its place, its first words and how much of the question it repeats."""
-    strength = 0.85 if count == 1 else 0.7 if place == count - 1 else 0.62 if place == 0 else 0.4
+def _strength(said: str, words: Sequence[str], index: int, count: int, profile: QuestionProfile) -> float:
+    """How strongly a sentence is asserted by its position, its first words and how much of the question it repeats."""
+    strength = 0.85 if count == 1 else 0.7 if index == count - 1 else 0.62 if index == 0 else 0.4
     if _CONCLUDES.search(said):
         strength = max(strength, 0.9)
     return _repeating(strength, words, profile)
@@ -361,7 +361,7 @@ def _cores(
             words = tuple(word for word in words if word not in profile.words) or words
         if words and words not in cores:
             cores[words] = SpanCore(words, strength, span)
-    return tuple(cores.values())[:_MOST_CORES]
+    return tuple(cores.values())[:_MAX_CORES]
 
 
 def _core_spans(

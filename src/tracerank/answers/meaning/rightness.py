@@ -12,7 +12,7 @@ from tracerank.answers.english import AUXILIARIES
 from tracerank.answers.exact import exact_match
 from tracerank.answers.meaning.anchors import asserts
 from tracerank.answers.meaning.comparing import pair_likeness, read_lexicon
-from tracerank.answers.meaning.reading import LONGEST_PLACED, AnswerReading, read_answer
+from tracerank.answers.meaning.reading import MAX_PLACED, AnswerReading, read_answer
 from tracerank.answers.question_profile import read_question
 from tracerank.answers.text_keys import comparable
 from tracerank.answers.value_scan import values_in
@@ -20,7 +20,7 @@ from tracerank.answers.values import relation
 
 RIGHT = 0.55
 """Score from which an answer is right."""
-MOST_REFERENCES = 16
+MAX_REFERENCES = 16
 """Aliases that are read of a question; sets list up to hundreds of them."""
 _BETWEEN = re.compile(r"\s*[,;/]\s*(?:or\s+)?|\s+or\s+")
 _TOGETHER = re.compile(r"\b(?:and|as well as)\b|[&+]", re.I)
@@ -28,7 +28,7 @@ _NAME = re.compile(r"[\"“'‘]?[A-ZÀ-Þ][^\W\d]*(?:[ '’.-]+[^\W\d]+){0,4}[\
 _LIST, _LONG_LIST = 3, 4
 """Names with commas between them that are a list: two may be one place, or one name turned round. Of as many as the
 second none is a place within the next, unless one is a state or country."""
-_MOST_LISTED = 24
+_MAX_LISTED = 24
 _PLURALS = frozenset(("are", "were"))
 _KIND = 3
 """Words behind the question word that tell what is asked for: "which three old cities"."""
@@ -78,7 +78,7 @@ def _hedges(question: str, answer: str, references: Sequence[str]) -> bool:
     names = _listed(answer)
     if not names or _asks_for_several(question) or any(map(_BETWEEN.search, references)):
         return False
-    right = [place for place, name in enumerate(names) if is_right(question, name, references)]
+    right = [index for index, name in enumerate(names) if is_right(question, name, references)]
     if len(right) != 1:
         return False
     is_chosen = right[0] == 0 and " or " not in answer  # "Oslo, Akershus, Norway" goes on to say where it is
@@ -88,7 +88,7 @@ def _hedges(question: str, answer: str, references: Sequence[str]) -> bool:
 def _listed(answer: str) -> list[str]:
     """The names of an answer that is nothing but a list of them; none: it is something else, or asserts them all."""
     names = _BETWEEN.split(answer.strip().rstrip("."))
-    if not (" or " in answer or len(names) >= _LIST) or len(names) > _MOST_LISTED or _TOGETHER.search(answer):
+    if not (" or " in answer or len(names) >= _LIST) or len(names) > _MAX_LISTED or _TOGETHER.search(answer):
         return []
     return names if len(names) > 1 and all(map(_NAME.fullmatch, names)) else []
 
@@ -104,7 +104,7 @@ def _asks_for_several(question: str) -> bool:
 def _is_elsewhere(reading: AnswerReading, references: Sequence[AnswerReading]) -> bool:
     """Georgetown in Guyana, where one of the references says that it is the one in Kentucky."""
     regions = frozenset(region for wanted in references for region in wanted.regions)
-    is_told = bool(reading.regions and regions) and reading.length <= LONGEST_PLACED
+    is_told = bool(reading.regions and regions) and reading.length <= MAX_PLACED
     return is_told and reading.regions.isdisjoint(regions)
 
 
@@ -113,4 +113,4 @@ def _telling(references: Sequence[str]) -> Sequence[str]:
     long = [
         one for one in references if len(one) > _SHORT or any(map(str.isdigit, one)) or one.lower() in ("yes", "no")
     ]
-    return (long or references)[:MOST_REFERENCES]
+    return (long or references)[:MAX_REFERENCES]

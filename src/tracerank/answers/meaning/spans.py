@@ -34,10 +34,10 @@ _WRAPPED = lazy_pattern(
     re.I,
 )
 """What agents put their answer into."""
-_LONGEST_LABELLED = 160
+_MAX_LABELLED = 160
 _NOTE = lazy_pattern(r"[\s*_;,(|-]{0,6}\bconfidence(?: level| score)?[ *_]{0,4}[:：=]|\(?\bsources?[ *_]{0,4}:", re.I)
 _BOLD = lazy_pattern(r"\*\*([^*]{1,200})\*\*|(?<!_)__([^_]{1,200})__(?!_)")
-_LONGEST_MARK = 12
+_MAX_MARK = 12
 _LIST_MARK = lazy_pattern(r"\s*(?:[-*•]|\d+[.)])\s*\Z")
 _HEADING = lazy_pattern(rf"(?:(?:explanation|reasoning|note|source|confidence|evidence)s?|{_LEADS})\W*\Z", re.I)
 _ASIDE = lazy_pattern(r"\([^()]*\)|\[[^\[\]]*\]")
@@ -80,7 +80,7 @@ PLAIN, ASIDE, WEAK, TAIL = "plain", "aside", "weak", "tail"
 
 
 class Span(NamedTuple):
-    """A place in a text."""
+    """A range of a text."""
 
     start: int
     end: int
@@ -139,7 +139,7 @@ def labelled(text: str, within: Span) -> Span | None:
             start += 1
         end = text.find("\n", start, within.end)
         span = without_note(text, Span(start, within.end if end < 0 else end))
-        if 0 < span.end - span.start < _LONGEST_LABELLED:
+        if 0 < span.end - span.start < _MAX_LABELLED:
             bolds = stressed(text, span) if ". " in text[span.start : span.end] else ()
             best = bolds[-1] if bolds else span
     return best
@@ -157,7 +157,7 @@ def stressed(text: str, within: Span) -> list[Span]:
             continue
         if (colon := text.find(":", start, end)) >= 0:
             start = colon + 1
-        before = text[max(within.start, bold.start() - _LONGEST_MARK) : bold.start()].rpartition("\n")[2]
+        before = text[max(within.start, bold.start() - _MAX_MARK) : bold.start()].rpartition("\n")[2]
         if _LIST_MARK.match(before) and after[:1] in ("-", "–", "—", ":", "("):
             continue
         span = trimmed(text, Span(start, end))

@@ -10,7 +10,7 @@ from functools import lru_cache
 from zlib import crc32
 
 from tracerank.answers.meaning.words import word_likeness
-from tracerank.answers.text_keys import fold, remembering, without_accents
+from tracerank.answers.text_keys import bounded_cache, fold, without_accents
 from tracerank.answers.value_scan import may_hold_values, scanned
 from tracerank.answers.values import DATE, DECADE, NUMBER, NUMERAL, ORDINAL, Value, rounds
 
@@ -18,7 +18,7 @@ _TOKEN = re.compile(r"[0-9]{1,3}(?:,[0-9]{3})+|[0-9]+[a-z]*|(?:[a-z]\.){2,}|[^\W
 _NOISE = re.compile(r"\[[0-9]{1,3}\]|【[^【】]{0,80}】|https?://\S+")
 _ORDINAL = re.compile(r"([0-9]+)(?:st|nd|rd|th)")
 _YEAR = re.compile(r"1[0-9]{3}|20[0-9]{2}|2100")
-_LONGEST_WORD = 250
+_MAX_WORD = 250
 """Letters, or digits of a number: no float holds more, whatever multiplies them."""
 _LONG_NAMES = {"united states of america": "usa", "united states": "usa", "united kingdom": "uk", "great britain": "uk"}
 _LONG_NAMES |= {"nyc": "new york city", "per cent": "percent", "wwii": "World War II", "ww2": "World War II"}
@@ -29,11 +29,11 @@ _MERE_WORDS = re.compile(r"[A-Za-z ,;:?!\"()-]*")
 _WORD = re.compile(r"[a-z]+")
 
 
-@remembering(16384, 300)  # clauses and cores of a pool's answers are the same spans again and again
+@bounded_cache(16384, 300)  # clauses and cores of a pool's answers are the same spans again and again
 def tokens(text: str) -> tuple[str, ...]:
     """Lower-case words without accents, and values."""
     has_values = may_hold_values(text)
-    if not has_values and _MERE_WORDS.fullmatch(text) and len(text) <= _LONGEST_WORD:
+    if not has_values and _MERE_WORDS.fullmatch(text) and len(text) <= _MAX_WORD:
         found = _WORD.findall(text.lower())
         if _FIRST_OF_LONG.isdisjoint(found):
             return tuple(found)
@@ -53,7 +53,7 @@ def tokens(text: str) -> tuple[str, ...]:
 
 def _words(text: str) -> Iterator[str]:
     for word in _TOKEN.findall(text.lower()):
-        if len(word) > _LONGEST_WORD:
+        if len(word) > _MAX_WORD:
             yield _digested(word)
         elif "0" <= word[-1] <= "9":
             digits = word.replace(",", "")
@@ -80,7 +80,7 @@ def _token(value: Value) -> str:
 
 def _digested(word: str) -> str:
     """What stands for a word of thousands of letters, which would be compared, and kept, again and again."""
-    return f"{word[:_LONGEST_WORD]}{crc32(word.encode('utf-8', 'replace')):08x}"
+    return f"{word[:_MAX_WORD]}{crc32(word.encode('utf-8', 'replace')):08x}"
 
 
 def is_value(token: str) -> bool:

@@ -12,7 +12,7 @@ from tracerank.pools.urls import canonical_url
 from tracerank.readers.values import encodable
 
 LINE_WIDTH = 80
-LONGEST_NAME = 300
+MAX_NAME = 300
 """Characters of a title, query or pattern that are shown."""
 
 _BRACKETS = str.maketrans("【】", "〖〗")
@@ -39,7 +39,7 @@ def shown_name(name: str) -> str:
     name = _ADDRESS_IN_NAME.sub("[", one_line(name))
     if _BROWSERS_OWN.match(name):
         name = f"“{name}”"
-    return name if len(name) <= LONGEST_NAME else f"{name[: LONGEST_NAME - 1].rstrip()}…"
+    return name if len(name) <= MAX_NAME else f"{name[: MAX_NAME - 1].rstrip()}…"
 
 
 def shown_url(url: str) -> str:

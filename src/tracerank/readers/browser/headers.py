@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from urllib.parse import unquote, unquote_to_bytes
 
 from tracerank.answers.exact import normalize_text
-from tracerank.pools.urls import LONGEST_URL, OFFICIAL, canonical_url
+from tracerank.pools.urls import MAX_URL, OFFICIAL, canonical_url
 from tracerank.readers.values import encodable
 
 # The browser prints title and address first; what looks like an address further on belongs to the page.
@@ -110,7 +110,7 @@ def _address_end(content: str, header: str, start: int, has_lines: bool) -> int 
 
 def _url_field(content: str, start: int, displayed: str) -> str | None:
     """The ``URL:`` field right below the header, put together from its lines, when it spells the displayed address."""
-    if len(displayed) > LONGEST_URL:
+    if len(displayed) > MAX_URL:
         return None
     viewport = _VIEWPORT.match(content, start)
     field = _FIELD.match(content, viewport.end() if viewport else start)

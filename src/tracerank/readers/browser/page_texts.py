@@ -7,7 +7,7 @@ that saw it.
 import re
 import unicodedata
 
-from tracerank.answers.text_keys import remembering
+from tracerank.answers.text_keys import bounded_cache
 from tracerank.readers.browser.headers import PageHeader, after_cursor, page_header
 from tracerank.readers.values import encodable
 
@@ -36,13 +36,13 @@ def found_excerpts(returned: str) -> str:
     return _excerpts(returned[cursor.end() :] if cursor else "\n" + returned)
 
 
-@remembering(_PAGES, _MAX_PAGE)
+@bounded_cache(_PAGES, _MAX_PAGE)
 def _page(page: str) -> tuple[PageHeader, str]:
     """Header and evidence of an opened page whose cursor is gone."""
     return page_header(page), _normalised(_PAGE_MARGIN.sub(" ", "\n" + page)) if _VIEWPORT.search(page) else ""
 
 
-@remembering(_PAGES, _MAX_PAGE)
+@bounded_cache(_PAGES, _MAX_PAGE)
 def _excerpts(text: str) -> str:
     """The excerpts of a Find view whose cursor is gone."""
     matches = _MATCH.split(text)[1:]

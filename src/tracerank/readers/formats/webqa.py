@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from tracerank.answers.exact import normalize_text
-from tracerank.answers.text_keys import remembering, trimmed
+from tracerank.answers.text_keys import bounded_cache, trimmed
 from tracerank.pools.canonical import kind_of
 from tracerank.pools.types import WEBQA, Question, Rollout, Search, maker_of
 from tracerank.readers.base import Parsed, Record, reject
@@ -16,7 +16,7 @@ from tracerank.readers.sources.record_fields import identity_of, stated_referenc
 from tracerank.readers.values import whole_number
 
 _ID_FIELDS = ("question_id", "question_index")
-_returned = remembering(2048, 1 << 16)(split_ranked)
+_returned = bounded_cache(2048, 1 << 16)(split_ranked)
 _made_rollout, _made_search = maker_of(Rollout), maker_of(Search)
 
 

@@ -1,12 +1,12 @@
 """Short texts are read once, long ones each time: what anybody may send is not kept."""
 
-from tracerank.answers.text_keys import remembering
+from tracerank.answers.text_keys import bounded_cache
 
 
 def test_only_short_texts_are_remembered_and_only_so_many() -> None:
     read: list[str] = []
 
-    @remembering(2, 10)
+    @bounded_cache(2, 10)
     def upper(text: str, other: str = "") -> str:
         read.append(text)
         return text.upper()
