@@ -295,13 +295,18 @@ class ModelCalls:
     def _responded(self, item: RecordAt) -> Iterator[RecordAt]:
         """A response as a list of items: one that ends in calls is no run yet."""
         record, given = item.value, item.value.get("input")
-        if isinstance(given, list):  # it is given all that was said before
+        run = self._waiting.get(str(record.get("previous_response_id")), 0 if given else self._unfinished)
+        before = self._open.pop(run, None) if isinstance(given, list) or not given else None
+        if isinstance(given, list):  # it is given all that was said before, or what was not: the returns of its calls
             self._end(str(one.get("call_id")) for one in given if isinstance(one, Mapping))
-        elif not given:
-            run = self._waiting.get(str(record.get("previous_response_id")), self._unfinished)
-            if (before := self._open.pop(run, None)) is not None:
-                record = {**record, "output": [*before.item.value["output"], *record["output"]]}
-                item = RecordAt(record, before.item.source, before.item.size + item.size)
+        if before is not None:
+            earlier = before.item.value
+            if not given:
+                record = {**record, "output": [*earlier["output"], *record["output"]]}
+            elif not all(one in given for one in earlier["output"]):
+                record = {**record, "input": [*_listed(earlier.get("input")), *earlier["output"], *given]}
+        if record is not item.value and before is not None:
+            item = RecordAt(record, before.item.source, before.item.size + item.size)
         items = [one for one in record["output"] if isinstance(one, Mapping)]
         made = [str(one.get("call_id")) for one in items if one.get("type") in _ITEM_CALLS]
         if made and items[-1].get("type") in _ITEM_CALLS:
@@ -374,6 +379,11 @@ def _traces(record: Record) -> Iterator[str]:
     metadata = record.get("metadata")
     for holder in (record, metadata if isinstance(metadata, Mapping) else {}):
         yield from (one for name in _TRACES if isinstance(one := holder.get(name), str) and one)
+
+
+def _listed(given: object) -> list[Any]:
+    """The input of a response as a list of items."""
+    return given if isinstance(given, list) else [{"role": "user", "content": given}] if given else []
 
 
 def _first_words(messages: list[Any]) -> str:
