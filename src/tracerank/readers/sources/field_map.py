@@ -6,7 +6,7 @@ does not have is left out there, and one that no record has is reported.
 
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -167,22 +167,35 @@ def is_decision(record: Record) -> bool:
 
 def proposed_map(record: Record) -> FieldMap:
     """The map that would make a question and answers of a record, as far as its names and values say."""
-    left = dict(_leaves(record, ""))
+    leaves = list(_leaves(record, ""))
     found = {name: name for name in ("question", "answer", "answers", "references") if record.get(name) is not None}
-    for name in found:
-        left.pop(name, None)
-    for name, like, fits in _FITTING:
+    for name, like, fits in (
+        ("question", _LIKE_QUESTION, _may_ask),
+        ("references", _LIKE_REFERENCE, _is_text),
+        ("answers", _LIKE_ANSWER, _are_texts),
+        ("answer", _LIKE_ANSWER, _is_text),
+    ):
         if name in found or (name.startswith("answer") and not found.keys().isdisjoint(("answer", "answers"))):
             continue
-        named = (path for path, value in left.items() if like.search(path.rpartition(".")[2]) and fits(value))
+        named = (
+            path for path, value in leaves if path not in found.values() and like.search(_last(path)) and fits(value)
+        )
         if path := next(named, None):
             found[name] = path
-            del left[path]
-    texts = [path for path, value in left.items() if _is_words(value)]
+    left = [(path, value) for path, value in leaves if path not in found.values()]
+    if "question" not in found:
+        asking = (path for path, value in left if isinstance(value, str) and value.rstrip().endswith("?"))
+        if path := next(asking, None):
+            found["question"] = path
+    texts = [path for path, value in left if path not in found.values() and _is_words(value)]
     if "question" in found and found.keys().isdisjoint(("answer", "answers")) and len(texts) == 1:
         found["answer"] = texts[0]
     order = ("question", "answer", "answers", "references")
     return FieldMap({name: found[name] for name in order if found.get(name, name) != name})
+
+
+def _last(path: str) -> str:
+    return path.rpartition(".")[2]
 
 
 def _leaves(record: Record, prefix: str, depth: int = _MAX_DEPTH) -> Iterator[tuple[str, Any]]:
@@ -215,17 +228,3 @@ def _may_ask(value: object) -> bool:
 
 def _are_texts(value: object) -> bool:
     return isinstance(value, list) and bool(value) and all(map(_is_text, value))
-
-
-def _asks(value: object) -> bool:
-    return isinstance(value, str) and value.rstrip().endswith("?")
-
-
-_FITTING: tuple[tuple[str, re.Pattern[str], Callable[[object], bool]], ...] = (
-    ("question", _LIKE_QUESTION, _may_ask),
-    ("references", _LIKE_REFERENCE, _is_text),
-    ("answers", _LIKE_ANSWER, _are_texts),
-    ("answer", _LIKE_ANSWER, _is_text),
-    ("question", re.compile(""), _asks),
-)
-"""Our name, what the name of its field is like, and what its value has to be; the surest first."""
