@@ -4,7 +4,7 @@ Knows no file format. A pool stays open until a window of other questions' recor
 dropped, and what had to be changed is reported.
 """
 
-from collections import deque
+from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
@@ -114,7 +114,7 @@ def group(
         grouping.add(item)
         while grouping.has_passed():
             yield grouping.close()
-    while grouping.queue:
+    while grouping.open:
         yield grouping.close(is_over=True)
 
 
@@ -196,64 +196,54 @@ class _Grouping:
     """The open pools, and a few bytes about each closed one."""
 
     def __init__(self, report: Report, window_bytes: int | None) -> None:
-        self.queue: deque[_Open] = deque()
+        self.open: OrderedDict[str, _Open] = OrderedDict()  # by the ids of the pools
         self._report = report
         self._window = window_bytes
-        self._open: dict[str, _Variants] = {}
+        self._variants: dict[str, _Variants] = {}
         self._numbers: dict[str, int] = {}  # id that several questions share -> the last number given to one
-        self._names: set[str] = set()  # ids of the open pools
-        self._asked: Question | None = None  # of the last rollout, whose pool is open
-        self._last: _Open
         self._closed = Digests()  # a pool's id, with its text -> records before it
         self._bytes = 0
         self._count = 0
 
     def add(self, item: Placed) -> None:
         parsed = item.parsed
-        question = parsed.question
-        if question is self._asked:  # the very object: all that it says has been taken
-            pool = self._last
-        else:
-            pool = self._pool_of(question, item)
-            self._asked, self._last = question, pool
+        pool = self._pool_of(parsed.question, item.source)
         pool.entries.append(_Entry(parsed.rollout, parsed.is_numbered, item.source))
         pool.own += item.size
         pool.is_unasked = pool.is_unasked and item.is_unasked
         self._bytes += item.size
         self._count += 1
 
-    def _pool_of(self, question: Question, item: Placed) -> _Open:
+    def _pool_of(self, question: Question, source: str) -> _Open:
         """The pool that a rollout belongs to, which takes over what is said about the question."""
-        variants = self._open.get(question.id)
+        variants = self._variants.get(question.id)
         pool = _about(variants, question.text) if variants else None
         if pool is None:
-            pool = self._begin(question, item.source)
+            pool = self._begin(question, source)
         if question.text and not pool.text:
             pool.text = question.text
-            self._open[question.id] = {_heard(pool.text): pool}
+            self._variants[question.id] = {_heard(pool.text): pool}
         pool.dataset = pool.dataset or question.dataset
         if question.references != pool.references and question.references:
-            self._take_references(pool, question.references, item.source)
+            self._take_references(pool, question.references, source)
         return pool
 
     def has_passed(self) -> bool:
         """Whether the window has passed over the oldest pool."""
-        if self._window is None or not self.queue:
+        if self._window is None or not self.open:
             return False
-        oldest = self.queue[0]
+        oldest = next(iter(self.open.values()))
         return self._bytes - oldest.start - oldest.own > self._window
 
     def close(self, *, is_over: bool = False) -> Pool:
         """The oldest pool, settled; ``is_over``: nothing is added any more, so it need not be remembered."""
-        pool = self.queue.popleft()
+        _, pool = self.open.popitem(last=False)
         if is_over:
             return _settle(pool, self._report)
-        self._asked = None
-        self._names.remove(pool.id)
-        variants = self._open[pool.key]
+        variants = self._variants[pool.key]
         del variants[_heard(pool.text)]
         if not variants:
-            del self._open[pool.key]
+            del self._variants[pool.key]
         if self._window is not None:
             self._closed.add(pool.key, pool.count, normalize_text(pool.text))
             if pool.id != pool.key:
@@ -264,17 +254,15 @@ class _Grouping:
         self._refuse_return(question, source)
         number = self._numbers.get(question.id, 1)
         name = question.id if number == 1 else f"{question.id}~{number}"
-        while name in self._names or name in self._closed:
+        while name in self.open or name in self._closed:
             number += 1
             name = f"{question.id}~{number}"
         if number > 1:
             self._numbers[question.id] = number
             reason = f"question id {question.id!r} was used before for another question; this one is kept as {name!r}"
             self._report(Problem(source, reason))
-        pool = _Open(question.id, name, question.text, source, self._bytes, self._count)
-        self._names.add(name)
-        self._open.setdefault(question.id, {})[_heard(question.text)] = pool
-        self.queue.append(pool)
+        pool = self.open[name] = _Open(question.id, name, question.text, source, self._bytes, self._count)
+        self._variants.setdefault(question.id, {})[_heard(question.text)] = pool
         return pool
 
     def _refuse_return(self, question: Question, source: str) -> None:
@@ -294,9 +282,9 @@ class _Grouping:
     def _take_references(self, pool: _Open, references: tuple[str, ...], source: str) -> None:
         if not pool.references:
             pool.references = references
-        elif not pool.has_conflict and set(map(normalize_answer, references)) != set(
-            map(normalize_answer, pool.references)
-        ):
+            return
+        given, known = ({*map(normalize_answer, each)} for each in (references, pool.references))
+        if given != known and not pool.has_conflict:
             pool.has_conflict = True
             reason = f"question {pool.id!r} has other references than at {pool.source}; the first ones are used"
             reason += " (if they are the agents' answers: --map answer=FIELD)"
@@ -321,11 +309,7 @@ def _settle(pool: _Open, report: Report) -> Pool:
 
 def _numbered(pool: _Open, report: Report) -> Iterator[tuple[int, _Entry]]:
     """Every rollout with a sample id of its own: given ids first, then free ones in file order, then above all."""
-    given = {entry.rollout.sample_id: entry for entry in pool.entries if entry.is_numbered}
-    if len(given) == len(pool.entries) and max(map(abs, given)) <= MAX_SAMPLE_ID:
-        yield from given.items()
-        return
-    given = {}
+    given: dict[int, _Entry] = {}
     unnumbered: list[_Entry] = []
     clashing: list[_Entry] = []
     rivals: dict[Rollout, _Entry] = {}  # where an id is used twice, all that use it, as they are wherever they stood

@@ -184,6 +184,13 @@ def test_what_is_no_transcript_keeps_its_place_and_costs_nobody_else_his() -> No
     assert [rollout.answer for rollout in pool.rollouts] == ["Oslo", None, None, "Rome"]
 
 
+def test_a_bare_text_among_others_with_tags_is_what_the_agent_said() -> None:
+    tagged = "<search>capital</search>\n<information>Oslo is the capital.</information>\n<answer>Oslo</answer>"
+    (pool,), problems = read({"question": QUESTION, "rollouts": [tagged, "Bergen"]})
+    assert [(one.answer, len(one.searches)) for one in pool.rollouts] == [("Oslo", 1), ("Bergen", 0)]
+    assert not problems
+
+
 def test_a_reader_may_be_named() -> None:
     (pool,), _ = read({"question": QUESTION, "rollouts": [chat("Oslo"), chat("Rome")]}, reader="openai-chat")
     assert len(pool) == 2

@@ -6,7 +6,7 @@ Records that have no pieces pass through untouched. Pieces may be interleaved an
 stays open until a window of other records has passed, as pools do in ``grouping.py``.
 """
 
-from collections import deque
+from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from hashlib import blake2b
@@ -49,8 +49,6 @@ class Joiner(Protocol):
 class _Open:
     """A rollout that may still receive pieces."""
 
-    name: str
-    joiner: Joiner
     source: str
     """Where its first piece stood."""
     start: int
@@ -66,62 +64,58 @@ class Joining:
     def __init__(self, joiner: Joiner | None, window_bytes: int | None) -> None:
         self._joiner = joiner
         self._window = window_bytes
-        self._queue: deque[_Open] = deque()
-        self._open: dict[str, _Open] = {}
+        self._open: OrderedDict[str, _Open] = OrderedDict()
         self._closed = Digests()
         self._bytes = 0
 
     @property
     def is_waiting(self) -> bool:
         """Whether there are rollouts that have not been given out."""
-        return bool(self._queue)
+        return bool(self._open)
 
     def through(self, items: Iterable[RecordAt]) -> Iterator[RecordAt]:
         """The records of a file, those in pieces as soon as their rollout is closed."""
         for item in items:
             self._bytes += item.size
-            joiner = self._joiner if item.parsed is None else None
-            if joiner is not None and (pieces := joiner.pieces(item.value)):
-                self._add(joiner, pieces, item)
-            else:
+            pieces = self._joiner.pieces(item.value) if self._joiner is not None and item.parsed is None else ()
+            for piece in pieces:
+                self._add(piece, item, item.size // len(pieces))
+            if not pieces:
                 yield item
             while self._has_passed():
                 yield self._close()
 
     def rest(self) -> Iterator[RecordAt]:
         """What is still open after the last file, in order of first appearance."""
-        while self._queue:
+        while self._open:
             yield self._close()
 
-    def _add(self, joiner: Joiner, pieces: Sequence[Piece], item: RecordAt) -> None:
-        for piece in pieces:
-            name = f"{joiner.name}\0{piece.key}"
-            rollout = self._open.get(name)
-            if rollout is None:
-                self._refuse_return(joiner, name, piece.key, item.source)
-                rollout = _Open(name, joiner, item.source, self._bytes - item.size)
-                self._open[name] = rollout
-                self._queue.append(rollout)
-            rollout.values.append(piece.value)
-            rollout.own += item.size // len(pieces)
+    def _add(self, piece: Piece, item: RecordAt, size: int) -> None:
+        rollout = self._open.get(piece.key)
+        if rollout is None:
+            self._refuse_return(piece.key, item.source)
+            rollout = self._open[piece.key] = _Open(item.source, self._bytes - item.size)
+        rollout.values.append(piece.value)
+        rollout.own += size
 
     def _has_passed(self) -> bool:
-        if self._window is None or not self._queue:
+        if self._window is None or not self._open:
             return False
-        oldest = self._queue[0]
+        oldest = next(iter(self._open.values()))
         return self._bytes - oldest.start - oldest.own > self._window
 
     def _close(self) -> RecordAt:
-        rollout = self._queue.popleft()
-        del self._open[rollout.name]
+        assert self._joiner is not None
+        key, rollout = self._open.popitem(last=False)
         if self._window is not None:
-            self._closed.add(rollout.name)
-        return RecordAt(rollout.joiner.join(rollout.values), rollout.source, rollout.own)
+            self._closed.add(key)
+        return RecordAt(self._joiner.join(rollout.values), rollout.source, rollout.own)
 
-    def _refuse_return(self, joiner: Joiner, name: str, key: str, source: str) -> None:
-        if name in self._closed:
+    def _refuse_return(self, key: str, source: str) -> None:
+        if key in self._closed:
+            name = "" if self._joiner is None else f"{self._joiner.name} "
             raise ScatteredRollout(
-                f"{source}: {joiner.name} trace {key!r} goes on after it was closed: over {self._window:,} bytes of "
+                f"{source}: {name}trace {key!r} goes on after it was closed: over {self._window:,} bytes of "
                 "other records stood in between; sort the file by trace or use tr.read_pools(FILE), which holds "
                 "everything in memory"
             )

@@ -4,7 +4,7 @@ Looks at the outermost shape of the items; what they say is for the readers. Whe
 records.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from tracerank.readers.base import Record
@@ -38,7 +38,7 @@ ITEM_KINDS = frozenset(("function_call", "function_call_output", "web_search_cal
 
 _MESSAGE_KINDS = frozenset(("human", "ai", "tool", "system", "AIMessageChunk", "function", "constructor"))
 
-_STREAM_MODES = frozenset(("values", "updates", "messages", "custom", "debug", "tasks", "checkpoints"))
+_STREAM_MODES = ("values", "updates", "messages", "custom", "debug", "tasks", "checkpoints")
 
 _OF_AGENT = frozenset(("ai", "assistant", "tool", "function", "AIMessage", "AIMessageChunk", "ToolMessage"))
 
@@ -65,7 +65,7 @@ def as_record(values: list[Any]) -> Record | None:
 
 def events_record(values: list[Any]) -> dict[str, Any]:
     """The events of one run as a record, under the name that the reader of such a list looks for."""
-    values = whole_messages([opened_event(value) for value in values])
+    values = whole_messages(map(opened_event, values))
     if all(isinstance(value.get("messages"), list) and len(value) == 1 for value in values):
         return {"messages": [message for value in values for message in value["messages"]]}
     kinds = {value.get("type") for value in values if isinstance(value.get("type"), str)}
@@ -78,9 +78,11 @@ def is_event(value: object) -> bool:
     """Whether an object is a message, a call or a return rather than a record: it says its kind, and of whom it is."""
     if not isinstance(value, Mapping) or not _NO_EVENT.isdisjoint(value):
         return False
-    said = (value.get(name) for name in _KIND_FIELDS)
-    is_told = any(isinstance(kind, str) for kind in said)
-    return (is_told and not _EVENT_FIELDS.isdisjoint(value)) or _begins_untold(value)
+    return (_tells_kind(value) and not _EVENT_FIELDS.isdisjoint(value)) or _begins_untold(value)
+
+
+def _tells_kind(value: Record) -> bool:
+    return any(isinstance(value.get(name), str) for name in _KIND_FIELDS)
 
 
 def _begins_untold(value: Mapping[str, Any]) -> bool:
@@ -96,12 +98,9 @@ def _begins_untold(value: Mapping[str, Any]) -> bool:
 
 def is_later_event(value: object) -> bool:
     """Whether an object is an event among events: there a kind alone will do, such as ``turn.started``."""
-    if is_event(value):
-        return True
     if not isinstance(value, Mapping) or not _NO_EVENT.isdisjoint(value):
         return False
-    is_self_told = any(name in value for name in _SELF_TOLD) or _begins_untold(value)
-    return is_self_told or any(isinstance(value.get(name), str) for name in _KIND_FIELDS)
+    return _tells_kind(value) or any(name in value for name in _SELF_TOLD) or _begins_untold(value)
 
 
 # ---- what a graph of nodes streams, as LangGraph does
@@ -139,19 +138,15 @@ def streamed_part(values: list[Any]) -> dict[str, Any] | None:
     *before, last = values or [None]
     if not 1 <= len(before) <= 2:
         return None
-    if isinstance(before[-1], str) and before[-1] in _STREAM_MODES and all(map(_is_place, before[:-1])):
+    if before[-1] in _STREAM_MODES and all(map(_is_place, before[:-1])):
         data = last[0] if isinstance(last, list) and last and isinstance(last[0], Mapping) else last
         return {"type": before[-1], "data": data}
-    if len(before) == 1 and isinstance(last, Mapping):
-        if isinstance(before[0], Mapping) and "langgraph_step" in last:
-            return {"type": "messages", "data": before[0]}
-        if (
-            isinstance(before[0], list)
-            and _is_place(before[0])
-            and all(isinstance(one, Mapping) for one in last.values())
-        ):
-            return {"type": "updates", "data": last}
-    return None
+    if len(before) == 2 or not isinstance(last, Mapping):
+        return None
+    if isinstance(before[0], Mapping) and "langgraph_step" in last:
+        return {"type": "messages", "data": before[0]}
+    is_update = _is_place(before[0]) and all(isinstance(one, Mapping) for one in last.values())
+    return {"type": "updates", "data": last} if is_update else None
 
 
 def _is_place(value: object) -> bool:
@@ -171,36 +166,31 @@ def opened_event(event: Record) -> dict[str, Any]:
     return dict(event)
 
 
-def whole_messages(values: list[Any]) -> list[Any]:
+def whole_messages(events: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
     """The events with the pieces of each streamed message put together, at the place of its first piece."""
     whole: dict[str, dict[str, Any]] = {}
-    kept: list[Any] = []
-    for value in values:
-        data: Any = value.get("data") if isinstance(value, Mapping) else None
-        data = data if isinstance(data, Mapping) else value
-        name = data.get("id") if isinstance(data, Mapping) and data.get("type") == _CHUNK else None
-        if not isinstance(name, str):
-            kept.append(value)
-        elif name not in whole:
-            whole[name] = {"type": "ai", "id": name, "content": data.get("content"), "tool_calls": _pieces(data)}
+    kept: list[dict[str, Any]] = []
+    for event in events:
+        piece = data if isinstance(data := event.get("data"), Mapping) else event
+        name = piece.get("id")
+        if piece.get("type") != _CHUNK or not isinstance(name, str):
+            kept.append(event)
+            continue
+        if name not in whole:
+            whole[name] = {"type": "ai", "id": name, "content": "", "tool_calls": []}
             kept.append(whole[name])
-        else:
-            message = whole[name]
-            message["content"] = _appended(message["content"], data.get("content"))
-            for piece in _pieces(data):
-                _append_call(message["tool_calls"], piece)
+        message, calls = whole[name], piece.get("tool_call_chunks") or piece.get("tool_calls")
+        message["content"] = _appended(message["content"], piece.get("content"))
+        for call in calls if isinstance(calls, list) else ():
+            if isinstance(call, Mapping):
+                _append_call(message["tool_calls"], call)
     return kept
 
 
-def _pieces(message: Mapping[str, Any]) -> list[dict[str, Any]]:
-    found = message.get("tool_call_chunks") or message.get("tool_calls")
-    return [dict(one) for one in found if isinstance(one, Mapping)] if isinstance(found, list) else []
-
-
-def _append_call(calls: list[dict[str, Any]], piece: dict[str, Any]) -> None:
+def _append_call(calls: list[dict[str, Any]], piece: Mapping[str, Any]) -> None:
     """Arguments come in pieces of text; only the first has a name and an id."""
     if piece.get("id") or not calls:
-        calls.append(piece)
+        calls.append(dict(piece))
         return
     same = [one for one in calls if one.get("index") == piece.get("index")]
     call = (same or calls)[-1]

@@ -5,7 +5,7 @@ only. They never become text, confidence or answer: who wrote them saw the refer
 """
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from tracerank.answers.exact import normalize_answer, normalize_text
@@ -81,7 +81,10 @@ _RANDOM_ID = re.compile(
 )
 
 
-_COLUMN = re.compile(r"(?:answer|response|output|completion|prediction|generation|sample|candidate|rollout)_?\d{1,4}")
+COLUMN = re.compile(
+    r"(answer|response|output|completion|prediction|generation|sample|candidate|rollout)[ _-]?(\d{1,4})"
+)
+"""One of the columns that hold an answer each."""
 _KNOWN = frozenset(
     name
     for names in (
@@ -94,7 +97,7 @@ _KNOWN = frozenset(
 
 def is_known_field(name: str) -> bool:
     """Whether a field of this name is looked at, so that it distinguishes a table from other text."""
-    return name in _KNOWN or _COLUMN.fullmatch(name) is not None
+    return name in _KNOWN or COLUMN.fullmatch(name) is not None
 
 
 def decoded(record: Record, *more: str) -> dict[str, Any]:
@@ -106,13 +109,6 @@ def decoded(record: Record, *more: str) -> dict[str, Any]:
             inner = load_json(value)
             plain[name] = inner if isinstance(inner, list | dict) else value
     return plain
-
-
-def lists_any(column: object, told: re.Pattern[str], is_one: Callable[[object], bool]) -> bool:
-    """Whether a column lists something that tells its format; ``told`` finds it in a list kept as a JSON string."""
-    if isinstance(column, str):  # decoding it here would cost as much as reading it
-        return column[:1] == "[" and told.search(column) is not None
-    return isinstance(column, list) and any(map(is_one, column))
 
 
 def question_of(record: Record, asked: str | None = None) -> Question | None:
@@ -204,27 +200,19 @@ def explicit_answer(record: Record) -> str | None:
 
 def final_text(record: Record) -> str | None:
     """What the agent said last according to the fields beside its messages; None: they do not say."""
-    for name in FINAL_FIELDS:
-        text = plain_text(record.get(name))
-        if text is not None and text.strip():
-            return text
-    return None
+    texts = (plain_text(record.get(name)) for name in FINAL_FIELDS)
+    return next((text for text in texts if text is not None and text.strip()), None)
 
 
 def _holders(record: Record) -> Iterator[Mapping[str, Any]]:
     yield record
-    for name in _HOLDERS:
-        holder = record.get(name)
-        if isinstance(holder, Mapping):
-            yield holder
+    yield from (holder for name in _HOLDERS if isinstance(holder := record.get(name), Mapping))
 
 
 def _question_text(record: Record) -> str:
-    for holder in _holders(record):
-        for name in _TEXT_FIELDS:
-            value = holder.get(name)
-            if isinstance(value, str) and value.strip():
-                return value.strip()
+    stated = (holder.get(name) for holder in _holders(record) for name in _TEXT_FIELDS)
+    if text := next((value.strip() for value in stated if isinstance(value, str) and value.strip()), ""):
+        return text
     for name in _LOOSE_TEXT_FIELDS:
         value = record.get(name)
         if isinstance(value, list):

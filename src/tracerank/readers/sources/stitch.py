@@ -8,9 +8,10 @@ the agent said, so that none goes on with another. What is none of these passes 
 
 import re
 from collections import deque
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from functools import partial
+from itertools import chain
+from typing import Any, NamedTuple
 
 from tracerank.readers.base import Record, RecordAt
 from tracerank.readers.sources.lists import events_record, is_event, is_later_event, is_node_update, unwrapped_update
@@ -57,32 +58,28 @@ def runs_in(records: Iterable[RecordAt]) -> Iterator[RecordAt]:
     first = next(iterator, None)
     if first is None:
         return
+    items, record = chain((first,), iterator), first.value
     if first.parsed is not None:  # a rollout of its own
-        yield from _calls(first, iterator)
-    elif is_event(first.value):
-        yield from _events(first, iterator)
-    elif (RECORD_KEY in first.value or len(first.value) == 1) and is_node_update(first.value):
-        yield from _updates(first, iterator)
-    elif all(name in first.value for name in _TASK_ROW):
-        yield from _tasks(first, iterator)
+        yield from _calls(items)
+    elif is_event(record):
+        yield from _pieces(items, is_later_event)
+    elif (RECORD_KEY in record or len(record) == 1) and is_node_update(record):
+        yield from _pieces(items, partial(is_node_update, is_first=False), _without_key)
+    elif all(name in record for name in _TASK_ROW):
+        yield from _tasks(items)
     else:
-        yield from _calls(first, iterator)
+        yield from _calls(items)
 
 
-def _calls(first: RecordAt, rest: Iterator[RecordAt]) -> Iterator[RecordAt]:
-    calls: ModelCalls | None = None
-    item: RecordAt | None = first
-    while item is not None:
+def _calls(items: Iterable[RecordAt]) -> Iterator[RecordAt]:
+    calls = ModelCalls()
+    for item in items:
         if _may_go_on(item.value):
-            calls = calls or ModelCalls()
             yield from calls.add(item)
         else:
-            if calls is not None:
-                yield from calls.settled()  # nothing overtakes it
+            yield from calls.settled()  # nothing overtakes it
             yield item
-        item = next(rest, None)
-    if calls is not None:
-        yield from calls.rest()
+    yield from calls.rest()
 
 
 def _may_go_on(record: Record) -> bool:
@@ -98,30 +95,35 @@ def _may_go_on(record: Record) -> bool:
     return isinstance(record.get("output"), list) and is_reply
 
 
-def _events(first: RecordAt, rest: Iterator[RecordAt]) -> Iterator[RecordAt]:
-    held = [first]
-    for item in rest:
+def _pieces(
+    items: Iterator[RecordAt], is_piece: Callable[[Record], bool], opened: Callable[[Record], Record] | None = None
+) -> Iterator[RecordAt]:
+    """The runs of a file of events or of updates, one a session; all records as they are if others are among them."""
+    held: list[RecordAt] = []
+    for item in items:
         if _sums_up(item.value, held):
             held = []
             yield item
             continue
         held.append(item)
-        if not is_later_event(item.value):  # then these are records of some format after all
+        if not is_piece(item.value):
             yield from held
-            yield from rest
+            yield from items
             return
     runs: dict[str, list[RecordAt]] = {}
     session = ""
     for item in held:
         session = next((one for name in _SESSIONS if isinstance(one := item.value.get(name), str) and one), session)
-        runs.setdefault(session, []).append(item)
+        runs.setdefault(session, []).append(item if opened is None else item._replace(value=opened(item.value)))
     early = runs.pop("", []) if len(runs) > 1 else []
-    for number, (session, items) in enumerate(runs.items()):
-        items = [*early, *items] if number == 0 else items
-        if len(items) == 1 or _asks_twice(items):
-            yield from items
-            continue
-        yield _joined(items, events_record([item.value for item in items]), session)
+    for session, later in runs.items():
+        pieces, early = [*early, *later], []
+        if len(pieces) == 1 or _asks_twice(pieces):
+            yield from pieces
+        else:
+            whole = events_record([item.value for item in pieces])
+            whole |= {"session_id": session} if session else {}
+            yield RecordAt(whole, pieces[0].source, sum(item.size for item in pieces))
 
 
 def _sums_up(record: Record, events: list[RecordAt]) -> bool:
@@ -138,35 +140,16 @@ def _asks_twice(items: list[RecordAt]) -> bool:
     return len({text for text in asked if isinstance(text, str)}) > 1
 
 
-def _updates(first: RecordAt, rest: Iterator[RecordAt]) -> Iterator[RecordAt]:
-    """What the nodes of a graph added one after the other: one run."""
-    held = [first]
-    for item in rest:
-        held.append(item)
-        if not is_node_update(item.value, is_first=False):
-            yield from held
-            yield from rest
-            return
-    parts = [_without_key(item.value) for item in held]
-    yield _joined(held, events_record(parts), "")
-
-
 def _without_key(record: Record) -> Record:
     if RECORD_KEY in record:
         return {name: value for name, value in record.items() if name != RECORD_KEY}
     return unwrapped_update(record)
 
 
-def _joined(items: list[RecordAt], record: dict[str, object], session: str) -> RecordAt:
-    whole = {**record, "session_id": session} if session else record
-    return RecordAt(whole, items[0].source, sum(item.size for item in items))
-
-
-def _tasks(first: RecordAt, rest: Iterator[RecordAt]) -> Iterator[RecordAt]:
+def _tasks(items: Iterable[RecordAt]) -> Iterator[RecordAt]:
     """The rows of a log of tasks that say how one ended; of those that only began, the ones that never did."""
     begun: dict[tuple[str, str], deque[RecordAt]] = {}
-    item: RecordAt | None = first
-    while item is not None:
+    for item in items:
         key = (str(item.value.get("task")), str(item.value.get("agent")))
         if item.value.get("status") == "started" and not item.value.get("output"):
             begun.setdefault(key, deque()).append(item)
@@ -174,7 +157,6 @@ def _tasks(first: RecordAt, rest: Iterator[RecordAt]) -> Iterator[RecordAt]:
             if begun.get(key):
                 begun[key].popleft()
             yield item
-        item = next(rest, None)
     for open_rows in begun.values():
         yield from open_rows
 
@@ -192,51 +174,38 @@ def reply_of(record: Record) -> Mapping[str, Any] | None:
 
 
 def opened_call(record: Record) -> Record | None:
-    """A call whose request and reply stand in objects of their own, or as JSON, with all that was said in one list.
+    """A call whose request and reply stand in objects of their own, or as JSON, as one record.
 
-    None: it is no such call, or no tool is in it: then it is a row with a question and an answer.
+    Of chat messages it is one list of all that was said. None: it is no such call, or no tool is in it: then it is a
+    row with a question and an answer.
     """
-    if isinstance(record.get("messages"), list):
+    asked, replied = _object_in(record, _ASKING), _object_in(record, _REPLYING)
+    if replied is None or isinstance(record.get("messages"), list):
         return None
-    asked = next((one for name in _ASKING if isinstance(one := _decoded(record.get(name)), Mapping)), record)
-    messages, reply = _decoded(asked.get("messages")), _reply(record)
-    if not isinstance(messages, list) or reply is None:
+    around = {name: value for name, value in record.items() if name not in (*_ASKING, *_REPLYING, "messages")}
+    if asked is not None and asked.get("input") is not None and isinstance(replied.get("output"), list):
+        return {**around, **replied, **{name: asked[name] for name in _OF_REQUESTS if asked.get(name) is not None}}
+    reply = reply_of({"response": replied}) or (replied if replied.get("role") == "assistant" else None)
+    messages = _decoded((asked or record).get("messages"))
+    if reply is None or not isinstance(messages, list):
         return None
-    is_used = any(isinstance(one, Mapping) and (one.get("role") == "tool" or any(_call_ids(one))) for one in messages)
-    if not is_used and not any(_call_ids(reply)):
-        return None
-    rest = {name: value for name, value in record.items() if name not in (*_ASKING, *_REPLYING, "messages")}
-    return {**rest, "messages": [*messages, reply]}
+    said = [*messages, reply]
+    is_used = any(isinstance(one, Mapping) and one.get("role") == "tool" for one in said) or any(_call_ids(said))
+    return {**around, "messages": said} if is_used else None
 
 
-def opened_response(record: Record) -> Record | None:
-    """A call of the Responses API whose request and response stand in objects of their own, as one; None: none."""
-    asked, replied = (
-        next((one for name in names if isinstance(one := _decoded(record.get(name)), Mapping)), {})
-        for names in (_ASKING, _REPLYING)
-    )
-    if asked.get("input") is None or not isinstance(replied.get("output"), list):
-        return None
-    rest = {name: value for name, value in record.items() if name not in (*_ASKING, *_REPLYING)}
-    return {**rest, **replied, **{name: asked[name] for name in _OF_REQUESTS if asked.get(name) is not None}}
+def _object_in(record: Record, names: Iterable[str]) -> Mapping[str, Any] | None:
+    """The first of the fields that holds an object, also as JSON."""
+    return next((one for name in names if isinstance(one := _decoded(record.get(name)), Mapping)), None)
+
+
+def _decoded(value: object) -> object:
+    return load_json(value) if isinstance(value, str) and value[:1] in ("{", "[") else value
 
 
 def is_call(record: Record) -> bool:
     """Whether a record is one call of a model, or a state."""
     return "messages" in record or opened_call(record) is not None
-
-
-def _reply(record: Record) -> Mapping[str, Any] | None:
-    for name in _REPLYING:
-        replied = _decoded(record.get(name))
-        if isinstance(replied, Mapping):
-            message = reply_of({"response": replied})
-            return replied if message is None and replied.get("role") == "assistant" else message
-    return None
-
-
-def _decoded(value: object) -> object:
-    return load_json(value) if isinstance(value, str) and value[:1] in ("{", "[") else value
 
 
 def state_in(record: Record) -> Record:
@@ -245,46 +214,39 @@ def state_in(record: Record) -> Record:
     return values if isinstance(values, Mapping) and "next" in record and "messages" not in record else record
 
 
-@dataclass(slots=True)
-class _Chain:
+class _Open(NamedTuple):
     """A run of which more may come."""
 
     item: RecordAt
-    state: str = ""
-    """What the model was given, as a text."""
-    turns: int = 0
-    """How many messages it was given."""
+    state: str
+    """What the model was given, where that is one text."""
 
 
-@dataclass(slots=True)
 class ModelCalls:
     """Runs that wait for the record that goes on with them, in the order in which they began."""
 
-    _open: dict[int, _Chain] = field(default_factory=dict)
-    _by_id: dict[str, int] = field(default_factory=dict)
-    """Id of a tool call or a response -> the run that waits for it."""
-    _by_trace: dict[tuple[str, str], int] = field(default_factory=dict)
-    """A trace and what was asked first -> its latest run."""
-    _state: RecordAt | None = None
-    """The latest state of a run that may grow."""
-    _unfinished: int = 0
-    """The latest response that ended in calls."""
-    _count: int = 0
+    def __init__(self) -> None:
+        self._open: dict[int, _Open] = {}
+        self._waiting: dict[Hashable, int] = {}  # id of a tool call or a response, or trace and first words -> its run
+        self._state: RecordAt | None = None  # the latest of a run that may grow
+        self._unfinished = 0  # the latest response that ended in calls
+        self._count = 0
 
     def add(self, item: RecordAt) -> Iterator[RecordAt]:
         """The records that are complete now that this one came."""
-        record = state_in(item.value)
-        is_snapshot = record is not item.value
-        record = opened_response(record) or record
-        item = item if record is item.value else item._replace(value=record)
+        state = state_in(item.value)
+        opened = opened_call(state)
+        record = opened or state
+        is_snapshot = state is not item.value
+        item = item._replace(value=record)
         if isinstance(record.get("outputs"), list) and "messages" in record:
             yield from self._told_as_text(item)
-        elif (whole := opened_call(record)) is not None:
-            yield from self._replied(item._replace(value=whole), whole["messages"][-1])
         elif (reply := reply_of(record)) is not None:
             yield from self._replied(item, reply)
         elif isinstance(record.get("output"), list):
             yield from self._responded(item)
+        elif opened is not None:
+            yield from self._replied(item, record["messages"][-1])
         else:
             if is_snapshot and self._state is not None and goes_on(record, self._state.value):
                 return  # an earlier state, of a history that begins with the latest
@@ -303,62 +265,64 @@ class ModelCalls:
     def rest(self) -> Iterator[RecordAt]:
         """What is still open at the end of the file."""
         yield from self.settled()
-        yield from (chain.item for chain in self._open.values())
+        yield from (run.item for run in self._open.values())
 
-    def _wait(self, chain: _Chain) -> int:
+    def _wait(self, item: RecordAt, names: Iterable[Hashable] = (), state: str = "") -> int:
         self._count += 1
-        self._open[self._count] = chain
+        self._open[self._count] = _Open(item, state)
+        self._waiting.update(dict.fromkeys(names, self._count))
         return self._count
+
+    def _end(self, names: Iterable[Hashable]) -> None:
+        """The runs that wait for one of these are only the beginning of what came."""
+        for name in names:
+            self._open.pop(self._waiting.get(name, 0), None)
 
     def _replied(self, item: RecordAt, reply: Mapping[str, Any]) -> Iterator[RecordAt]:
         """A call of a chat model: messages and the reply to them."""
-        messages = item.value["messages"] if isinstance(item.value.get("messages"), list) else []
-        named = (name for one in messages for name in _call_ids(one))
-        earlier = {run for name in named if (run := self._by_id.get(name)) is not None}
+        messages = _messages(item.value)
         traces = [(trace, _first_words(messages)) for trace in _traces(item.value)]
-        for trace in traces:
-            run = self._by_trace.get(trace)
-            # A trace may hold several runs: one that begins anew is given fewer messages.
-            if run in self._open and run is not None and self._open[run].turns < len(messages):
-                earlier.add(run)
-        for run in earlier:
-            self._open.pop(run, None)
-        made = list(_call_ids(reply))
-        if not made and not traces:
+        # A trace may hold several runs: one that begins anew is given fewer messages.
+        runs = ((trace, self._open.get(self._waiting.get(trace, 0))) for trace in traces)
+        grown = [trace for trace, run in runs if run is not None and len(_messages(run.item.value)) < len(messages)]
+        self._end((*_call_ids(messages), *grown))
+        names = [*_call_ids([reply]), *traces]
+        if names:
+            self._wait(item, names)
+        else:
             yield item
-            return
-        run = self._wait(_Chain(item, turns=len(messages)))
-        self._by_id.update(dict.fromkeys(made, run))
-        self._by_trace.update(dict.fromkeys(traces, run))
 
     def _responded(self, item: RecordAt) -> Iterator[RecordAt]:
         """A response as a list of items: one that ends in calls is no run yet."""
-        items = [one for one in item.value["output"] if isinstance(one, Mapping)]
-        given = item.value.get("input")
-        run = self._by_id.get(str(item.value.get("previous_response_id")))
-        if isinstance(given, list):  # it is given all that was said before
-            named = (str(one.get("call_id")) for one in given if isinstance(one, Mapping))
-            for known in {self._by_id[name] for name in named if name in self._by_id}:
-                self._open.pop(known, None)
-        elif not given and (chain := self._open.pop(run or self._unfinished, None)) is not None:
-            whole = {**item.value, "output": [*chain.item.value["output"], *item.value["output"]]}
-            item = RecordAt(whole, chain.item.source, chain.item.size + item.size)
+        record, given = item.value, item.value.get("input")
+        run = self._waiting.get(str(record.get("previous_response_id")), 0 if given else self._unfinished)
+        before = self._open.pop(run, None) if isinstance(given, list) or not given else None
+        if isinstance(given, list):  # it is given all that was said before, or what was not: the returns of its calls
+            self._end(str(one.get("call_id")) for one in given if isinstance(one, Mapping))
+        if before is not None:
+            earlier = before.item.value
+            if not given:
+                record = {**record, "output": [*earlier["output"], *record["output"]]}
+            elif not all(one in given for one in earlier["output"]):
+                record = {**record, "input": [*_listed(earlier.get("input")), *earlier["output"], *given]}
+        if record is not item.value and before is not None:
+            item = RecordAt(record, before.item.source, before.item.size + item.size)
+        items = [one for one in record["output"] if isinstance(one, Mapping)]
         made = [str(one.get("call_id")) for one in items if one.get("type") in _ITEM_CALLS]
-        if not made or items[-1].get("type") not in _ITEM_CALLS:
+        if made and items[-1].get("type") in _ITEM_CALLS:
+            ids = (one for name in ("id", "response_id") if isinstance(one := record.get(name), str))
+            self._unfinished = self._wait(item, (*made, *ids))
+        else:
             yield item
-            return
-        names = [*made, *(one for name in ("id", "response_id") if isinstance(one := item.value.get(name), str))]
-        self._unfinished = self._wait(_Chain(item))
-        self._by_id.update(dict.fromkeys(names, self._unfinished))
 
     def _told_as_text(self, item: RecordAt) -> Iterator[RecordAt]:
         """A call that gives the model in one text what has happened so far, as DSPy's do."""
         state = told_inputs(item.value)
-        going = [run for run, chain in self._open.items() if chain.state and state.startswith(chain.state)]
+        going = [number for number, run in self._open.items() if run.state and state.startswith(run.state)]
         if going:
-            self._open.pop(max(going, key=lambda run: len(self._open[run].state)))
+            del self._open[max(going, key=lambda number: len(self._open[number].state))]
         if NEXT_TOOL in said_output(item.value):
-            self._wait(_Chain(item, state))
+            self._wait(item, state=state)
         else:
             yield item
 
@@ -385,8 +349,7 @@ def goes_on(old: Record, new: Record) -> bool:
 
 def told_inputs(record: Record) -> str:
     """What the last user message of a call says, without what DSPy writes behind it."""
-    messages = record.get("messages")
-    messages = messages if isinstance(messages, list) else []
+    messages = _messages(record)
     users = [one for one in messages if isinstance(one, Mapping) and one.get("role") == "user"]
     text = text_of(users[-1].get("content")) if users else ""
     return marked(text.rpartition(END_OF_INPUTS)[0]).rstrip() if END_OF_INPUTS in text else text
@@ -407,10 +370,20 @@ def said_output(record: Record) -> str:
     return text if isinstance(text, str) else ""
 
 
+def _messages(record: Record) -> list[Any]:
+    messages = record.get("messages")
+    return messages if isinstance(messages, list) else []
+
+
 def _traces(record: Record) -> Iterator[str]:
     metadata = record.get("metadata")
     for holder in (record, metadata if isinstance(metadata, Mapping) else {}):
         yield from (one for name in _TRACES if isinstance(one := holder.get(name), str) and one)
+
+
+def _listed(given: object) -> list[Any]:
+    """The input of a response as a list of items."""
+    return given if isinstance(given, list) else [{"role": "user", "content": given}] if given else []
 
 
 def _first_words(messages: list[Any]) -> str:
@@ -418,15 +391,12 @@ def _first_words(messages: list[Any]) -> str:
     return text_of(next(users, {}).get("content"))
 
 
-def _call_ids(message: object) -> Iterator[str]:
-    if not isinstance(message, Mapping):
-        return
-    calls, blocks = message.get("tool_calls"), message.get("content")
-    used = (
-        [one for one in blocks if isinstance(one, Mapping) and one.get("type") == "tool_use"]
-        if isinstance(blocks, list)
-        else []
-    )
-    for call in (*(calls if isinstance(calls, list) else ()), *used):
-        if isinstance(call, Mapping) and isinstance(name := call.get("id"), str) and name:
-            yield name
+def _call_ids(messages: Iterable[object]) -> Iterator[str]:
+    for message in messages:
+        if not isinstance(message, Mapping):
+            continue
+        for listed, kinds in (message.get("tool_calls"), None), (message.get("content"), ("tool_use",)):
+            for call in listed if isinstance(listed, list) else ():
+                is_call = isinstance(call, Mapping) and (kinds is None or call.get("type") in kinds)
+                if is_call and isinstance(name := call.get("id"), str) and name:
+                    yield name

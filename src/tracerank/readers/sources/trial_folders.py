@@ -31,16 +31,12 @@ class _Trial:
     """One trajectory and what is known about it."""
 
     name: str
-    """Its file; where a trial has none, its result."""
+    """Its file; its result, where a trial has none."""
     task: str
     """The same for all trials of the task, or of one step of it."""
     dataset: str | None
     reward: object
     started: str
-
-    @property
-    def is_missing(self) -> bool:
-        return os.path.basename(self.name) == RESULT
 
 
 @dataclass(slots=True)
@@ -54,7 +50,7 @@ class Trials:
     def records(self, name: str) -> Iterator[RecordAt | Problem]:
         """The trajectory of a file with its task and reward, as one record."""
         trial = self.by_name[name]
-        if trial.is_missing:
+        if os.path.basename(name) == RESULT:
             raise ReadError(f"{name}: the trial has no {_TRAJECTORY}; run an agent that saves ATIF")
         for item in iter_records(name):
             yield item if isinstance(item, Problem) else self._told(trial, item)
@@ -76,24 +72,20 @@ class Trials:
 def trials_among(names: Iterable[str]) -> tuple[Trials, list[str]]:
     """The trials, those of a task together in the order of their start, and the names that belong to none."""
     names = list(names)
-    results = [name for name in names if os.path.basename(name) == RESULT]
     settled = {os.path.dirname(name) for name in names if os.path.basename(name) == _SETTINGS}
-    found = {
-        folder: result
-        for name in results
-        if (folder := os.path.dirname(name)) in settled and (result := _result(name)) is not None
-    }
+    folders = [os.path.dirname(name) for name in names if os.path.basename(name) == RESULT]
+    found = {folder: result for folder in folders if folder in settled and (result := _result(folder)) is not None}
     jobs = {os.path.dirname(folder) for folder in found}
     trials = [trial for folder, result in found.items() for trial in _trials(folder, result)]
-    tasks = {trial.task: place for place, trial in reversed(list(enumerate(trials)))}
-    trials.sort(key=lambda trial: (tasks[trial.task], trial.started))
-    rest = [name for name in names if not _is_within(name, found) and not _is_of_a_job(name, jobs)]
+    ranks = {task: rank for rank, task in enumerate(dict.fromkeys(trial.task for trial in trials))}
+    trials.sort(key=lambda trial: (ranks[trial.task], trial.started))
+    rest = [name for name in names if not _is_of_a_trial(name, found) and not _is_of_a_job(name, jobs)]
     return Trials({trial.name: trial for trial in trials}), rest
 
 
-def _result(name: str) -> Mapping[str, Any] | None:
+def _result(folder: str) -> Mapping[str, Any] | None:
     try:
-        with open(name, "rb") as file:
+        with open(os.path.join(folder, RESULT), "rb") as file:
             data = file.read(_MAX_RESULT_BYTES + 1)
     except OSError:
         return None
@@ -129,12 +121,10 @@ def _reward(result: Mapping[str, Any]) -> object:
     return rewards.get("reward", next(iter(rewards.values())) if len(rewards) == 1 else None)
 
 
-def _is_within(name: str, folders: Mapping[str, object]) -> bool:
-    while (above := os.path.dirname(name)) != name:
-        if above in folders:
-            return True
+def _is_of_a_trial(name: str, folders: Mapping[str, object]) -> bool:
+    while (above := os.path.dirname(name)) != name and above not in folders:
         name = above
-    return False
+    return above in folders
 
 
 def _is_of_a_job(name: str, jobs: set[str]) -> bool:

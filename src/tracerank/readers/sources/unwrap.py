@@ -4,8 +4,8 @@ Looks at the outermost shape and knows no transcript format. Where it leaves a d
 one record becomes a record a rollout, each with what the pool says about the question.
 """
 
-import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
+from itertools import chain
 from typing import Any, NamedTuple
 
 from tracerank.answers.exact import normalize_text
@@ -14,6 +14,7 @@ from tracerank.readers.base import Record, RecordAt
 from tracerank.readers.sources.lists import ITEM_KINDS, as_record
 from tracerank.readers.sources.loose_json import load_json
 from tracerank.readers.sources.record_fields import (
+    COLUMN,
     FINAL_FIELDS,
     RECORD_FIELDS,
     RECORD_KEY,
@@ -22,7 +23,7 @@ from tracerank.readers.sources.record_fields import (
     question_of,
     sample_id_of,
 )
-from tracerank.readers.sources.stitch import ModelCalls, is_call
+from tracerank.readers.sources.stitch import ModelCalls, is_call, reply_of
 from tracerank.readers.values import plain_text
 
 _LIST_KEYS = (
@@ -56,16 +57,25 @@ def parts_of(record: Record) -> list[Part] | None:
         if isinstance(inner, list) and _are_records(inner):
             return [Part(f":{key}[{index}]", value) for index, value in enumerate(inner)]
     values = list(record.values())
-    if len(values) and all(isinstance(value, Mapping) for value in values):
-        is_row = len(values) > 1 and not _ROW_FIELDS.isdisjoint(record)
-        return list(_keyed(record)) if _are_records(values) and not is_row else None
-    if len(values) and all(isinstance(value, list) and _are_records(value) for value in values):
-        return list(_keyed_lists(record))
-    if len(values) and all(isinstance(value, list) and value and all(map(_is_answer, value)) for value in values):
-        # Of words alone the keys may as well be the names of columns.
-        asking = sum(isinstance(key, str) and (" " in key.strip() or key.rstrip().endswith("?")) for key in record)
-        return list(_asked_lists(record)) if 2 * asking > len(values) else None
-    return None
+    if values and all(isinstance(value, Mapping) for value in values):
+        if not _are_records(values) or (len(values) > 1 and not _ROW_FIELDS.isdisjoint(record)):
+            return None
+        return [Part(f":[{key}]", {RECORD_KEY: key, **value}) for key, value in record.items()]
+    if not values or not all(isinstance(value, list) and value for value in values):
+        return None
+    if all(map(_are_records, values)):  # several under one key, which is the question that they share
+        placed = ((key, index, value) for key, listed in record.items() for index, value in enumerate(listed))
+        return [Part(f":[{key}][{index}]", _keyed(key, value)) for key, index, value in placed]
+    # Questions to lists of answers: of words alone the keys may as well be the names of columns.
+    asking = sum(isinstance(key, str) and (" " in key.strip() or key.rstrip().endswith("?")) for key in record)
+    if 2 * asking <= len(values) or not all(map(_is_answer, chain.from_iterable(values))):
+        return None
+    return [Part(f":[{question}]", {"question": question, _ANSWERS: said}) for question, said in record.items()]
+
+
+def _keyed(key: str, value: object) -> Any:
+    whole = as_record(value) if isinstance(value, list) else value
+    return {"question_id": key, **whole} if isinstance(whole, Mapping) else value
 
 
 def records_in(values: list[Any]) -> list[Any]:
@@ -84,26 +94,6 @@ def pair_record(value: object) -> dict[str, Any] | None:
     if isinstance(said, str):
         return {"question": question, "answer": said}
     return {"question": question, _ANSWERS: said} if isinstance(said, list) and any(map(_is_answer, said)) else None
-
-
-def _keyed(record: Record) -> Iterator[Part]:
-    for key, value in record.items():
-        yield Part(f":[{key}]", {RECORD_KEY: key, **value} if isinstance(value, Mapping) else value)
-
-
-def _keyed_lists(record: Record) -> Iterator[Part]:
-    """Several records under one key: what they share is the question."""
-    for key, values in record.items():
-        for index, value in enumerate(values):
-            whole = as_record(value) if isinstance(value, list) else value
-            whole = {"question_id": key, **whole} if isinstance(whole, Mapping) else value
-            yield Part(f":[{key}][{index}]", whole)
-
-
-def _asked_lists(record: Record) -> Iterator[Part]:
-    """Questions to lists of answers."""
-    for question, said in record.items():
-        yield Part(f":[{question}]", {"question": question, _ANSWERS: said})
 
 
 def _is_answer(value: object) -> bool:
@@ -134,9 +124,6 @@ _ROLLOUT_LIST_KEYS = (
 
 _SURE_POOLS = ("rollouts", "trajectories", "attempts", "runs", "traces", "episodes", "trials")
 
-_COLUMN = re.compile(r"(answer|response|output|completion|prediction|generation|sample|candidate|rollout)[ _-]?\d{1,4}")
-"""One of the columns that hold an answer each."""
-
 _AS_IT_STANDS = ("candidate_answers", "model_answers", _ANSWERS, "answer", "candidate")
 """Names of answers rather than of texts in which one is to be found."""
 
@@ -146,11 +133,9 @@ _TRANSCRIPT_FIELDS = frozenset(
     (
         *("messages", "conversation", "conversations", "trajectory", "traj", "transcript", "trace", "history"),
         *("rollout", "steps", "searches", "response", "completion", "output", "text", "gen_text_store", "tool_events"),
-        *("events", "response_items"),
+        *("events", "response_items", "dialogue", "dialog", "chat", "log"),
     )
 )
-
-_SPELLED = ("trace", "history", "dialogue", "dialog", "chat", "log", "events")
 
 _OF_THE_ROLLOUT = frozenset(("id", "uuid", "question_id", "qid", "query_id", "example_id", "task_id"))
 """Ids inside a rollout; the pool says which question it is."""
@@ -186,29 +171,24 @@ def _go_on(replies: list[Any]) -> bool:
 
 
 def _asks_for_tools(reply: Mapping[str, Any]) -> bool:
-    output, choices = reply.get("output"), reply.get("choices")
-    if isinstance(output, list):
+    if isinstance(output := reply.get("output"), list):
         return any(isinstance(one, Mapping) and one.get("type") in ITEM_KINDS for one in output)
-    first = choices[0] if isinstance(choices, list) and choices else None
-    message = first.get("message") if isinstance(first, Mapping) else None
-    return isinstance(message, Mapping) and bool(message.get("tool_calls"))
+    return bool((reply_of({"response": reply}) or {}).get("tool_calls"))
 
 
 def _parts_of_columns(record: Record) -> list[Part] | None:
     """The answers of a row that has a column for each."""
-    columns = {name: found[1] for name in record if isinstance(name, str) and (found := _COLUMN.fullmatch(name))}
+    columns = {name: found for name in record if isinstance(name, str) and (found := COLUMN.fullmatch(name))}
     if not columns:
         return None
-    kind, first = (
-        next(iter(columns.values())),
-        min(int(name[len(kind) :].strip(" _-")) for name, kind in columns.items()),
-    )
-    if first > 1 and kind in record:  # answer, answer_2, …
-        columns = {kind: kind, **columns}
-    shared = shared_of({name: value for name, value in record.items() if name not in columns})
+    kind = next(iter(columns.values()))[1]
+    names = list(columns)
+    if kind in record and min(int(found[2]) for found in columns.values()) > 1:  # answer, answer_2, …
+        names.insert(0, kind)
+    shared = shared_of({name: value for name, value in record.items() if name not in names})
     if shared is None:
         return None
-    opened = ((name, _opened(record[name], kind)) for name, kind in columns.items() if record[name] is not None)
+    opened = [(name, _opened(record[name], kind)) for name in names if record[name] is not None]
     return [
         Part(f":{name}", _placed(shared, rollout or _DAMAGED, place)) for place, (name, rollout) in enumerate(opened)
     ]
@@ -239,10 +219,6 @@ def _opened(item: object, key: str) -> dict[str, Any] | None:
     if not isinstance(item, Mapping):
         return None
     opened = dict(item)
-    for name in _SPELLED:
-        value = opened.get(name)
-        if "messages" not in opened and isinstance(value, list) and (whole := as_record(value)) is not None:
-            opened |= whole
     if key in _SURE_POOLS and any(isinstance(inner, list | Mapping) and inner for inner in opened.values()):
         return opened  # a dump of any shape
     return None if _TRANSCRIPT_FIELDS.isdisjoint(opened) and _SAID_FIELDS.isdisjoint(opened) else opened
