@@ -100,7 +100,7 @@ def test_an_outage_is_met_once_for_all_that_wait() -> None:
 
 
 def test_a_request_whose_client_has_left_costs_no_decision() -> None:
-    method, sizes = Streaming(), list[int]()
+    method, sizes, others = Streaming(), list[int](), set(threading.enumerate())
     decider = Decider(method, sizes.append)
     first = decider.submit(pool("first"))
     assert method.begun.wait(10)
@@ -112,7 +112,6 @@ def test_a_request_whose_client_has_left_costs_no_decision() -> None:
     with pytest.raises(CancelledError):
         left.result(10)
     assert sizes == [1, 1]
-    for thread in threading.enumerate():
-        if thread.name == "deciding":
-            thread.join(10)
-            assert not thread.is_alive()
+    for thread in set(threading.enumerate()) - others:
+        thread.join(10)
+        assert not thread.is_alive()

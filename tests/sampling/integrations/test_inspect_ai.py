@@ -1,8 +1,10 @@
 """The solver in a real evaluation, with Inspect's own mock model."""
 
+import gc
 import tomllib
 import warnings
 from collections import defaultdict
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +32,15 @@ pytestmark = [
 
 SAMPLES = [Sample("Capital of France?", target="Paris", id="fr"), Sample("Capital of Italy?", target="Rome", id="it")]
 SAID = {"France": ["Lyon", "Paris", "Paris"], "Italy": ["Rome", "Milan", "Rome"]}
+
+
+@pytest.fixture(autouse=True)
+def collected() -> Iterator[None]:
+    """Inspect leaves streams open: they are collected here, and not in a later test that would fail with a warning."""
+    yield
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ResourceWarning)
+        gc.collect()
 
 
 def model() -> Any:
