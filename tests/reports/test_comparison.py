@@ -109,6 +109,17 @@ def test_what_another_report_denies_stands_there_no_more() -> None:
     assert (claim.others, claim.contradictions[0].there) == (0, ("was not damaged",))
 
 
+def test_conflicts_are_found_in_sentences_that_go_on() -> None:
+    one = (
+        "The Kessel bridge was opened in 1949 and crosses the Orn. In 1978 it was damaged by a flood and soon repaired."
+    )
+    two = "The bridge at Kessel was opened in 1942 and crosses the Orn. It was not damaged by the flood of 1978."
+    prompt = "Write a report on the Kessel bridge."
+    assert claim_with("opened", one, two, prompt=prompt).contested == "1949 here, 1942 in #1"
+    assert claim_with("damaged", one, two, prompt=prompt).contested == "damaged here, was not damaged in #1"
+    assert claim_with("not damaged", two, one, prompt=prompt).contested == "was not damaged here, damaged in #1"
+
+
 def test_what_two_others_say_and_the_chosen_report_lacks_is_listed_once() -> None:
     compared = compare_reports(PROMPT, POOL)
     assert compared.chosen == 0

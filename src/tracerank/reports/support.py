@@ -20,13 +20,13 @@ STANDS_ANYWAY = 0.85
 """The same where its values are not all there."""
 MAX_VALUES = 8
 """A clause with more values is a table or a listing: its values are only looked for as they are."""
-ALIKE = 0.75
-"""Share of the words of two statements that both have, where one denies what the other says."""
+ALIKE, ALIKE_LONGER = 0.75, 0.4
+"""Shares of the words of the shorter and of the longer statement that both have, where one denies the other."""
 MAX_QUOTED = 400
 """Characters of a sentence that is quoted from another report."""
 SAME_FRAME = 0.5
 """Share of the words around a value that another report must use with another value."""
-OTHER_FRAME = 0.4
+OTHER_FRAME = 0.3
 """Share of the other's words that this one must have for it."""
 
 
@@ -96,7 +96,7 @@ class PoolSupport:
                 continue
             held = share(weights, sentence.tokens)
             best[other] = max(best.get(other, (0.0, 0)), (held, -index))
-            if other not in contested and held >= STANDS and (found := self._denial(text, statement, index)):
+            if other not in contested and held >= ALIKE_LONGER and (found := self._denial(text, statement, index)):
                 contested[other] = found
             if statement.values and share(frame, sentence.tokens) >= SAME_FRAME:
                 if has_values(sentence, statement):
@@ -142,7 +142,9 @@ class PoolSupport:
         """A clause of a sentence that denies what this one says, or says what it denies, in the same words."""
         other = self.index.owners[index]
         for each in self.index.sentences[index].statements:
-            is_alike = len(each.tokens & statement.tokens) >= ALIKE * len(each.tokens | statement.tokens)
+            shorter, longer = sorted((len(each.tokens - self.topic), len(statement.tokens - self.topic)))
+            common = len(each.tokens & statement.tokens - self.topic)
+            is_alike = common >= max(ALIKE * shorter, ALIKE_LONGER * longer, 1)
             if each.is_negative == statement.is_negative or not is_alike:
                 continue
             if found := opposed(text, self._text(other, each.span)):

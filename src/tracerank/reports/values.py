@@ -37,7 +37,7 @@ _EMPTY = (
         words(
             "include includes included including well however although because since until upon within without among "
             "while through between against more most other such only own same very can just may might several various "
-            "many"
+            "many every today currently now"
         )
     )
 )
