@@ -120,6 +120,14 @@ def test_conflicts_are_found_in_sentences_that_go_on() -> None:
     assert claim_with("not damaged", two, one, prompt=prompt).contested == "was not damaged here, damaged in #1"
 
 
+def test_sentences_with_figures_in_scripts_without_spaces_are_compared() -> None:
+    one = "凯塞尔桥于1949年开放，横跨奥恩河。桥长212米，有两条车道。"
+    two = "凯塞尔桥于1942年开放，横跨奥恩河。桥长212米，有两条车道。"
+    prompt = "写一份关于桥的报告。"
+    assert claim_with("开放", one, two, prompt=prompt).contested == "1949 here, 1942 in #1"
+    assert claim_with("212", one, two, prompt=prompt).others == 1
+
+
 def test_what_two_others_say_and_the_chosen_report_lacks_is_listed_once() -> None:
     compared = compare_reports(PROMPT, POOL)
     assert compared.chosen == 0

@@ -24,7 +24,8 @@ MAX_CHARACTERS = 400_000
 """Of one report; what stands behind them is not compared."""
 MAX_SENTENCE = 600
 """Characters; a longer sentence is cut between two words."""
-MIN_WORDS = 3
+MIN_WORDS, MIN_UNSPACED = 3, 6
+"""A sentence has so many words, or characters of a script without spaces."""
 
 _FENCE = lazy_pattern(r"^[ \t]*(```|~~~)[^\n]*\n.*?(?:^[ \t]*\1[ \t]*$|\Z)", re.M | re.S)
 _CITATIONS = lazy_pattern(
@@ -55,7 +56,7 @@ _BREAK = lazy_pattern(
 )
 _WORD = lazy_pattern(r"\w+")
 _LOOSE = lazy_pattern(r" ([.,;:!?)])(?!\w)")
-_UNSPACED_RUN = lazy_pattern(rf"[{UNSPACED}]{{6}}")
+_UNSPACED = lazy_pattern(rf"[{UNSPACED}]")
 
 
 def masked(report: str) -> str:
@@ -131,7 +132,7 @@ def _trimmed(plain: str, start: int, end: int) -> Iterator[Span]:
     bare = part.strip()
     if not bare:
         return
-    if len(_WORD.findall(bare)) >= MIN_WORDS or _UNSPACED_RUN.search(bare):
+    if len(_WORD.findall(bare)) >= MIN_WORDS or len(_UNSPACED.findall(bare)) >= MIN_UNSPACED:
         begin = start + len(part) - len(part.lstrip())
         yield Span(begin, begin + len(bare))
 
