@@ -22,7 +22,6 @@ from tracerank.readers.base import PathLike, Problem, RecordAt
 from tracerank.readers.sources.lists import as_record
 from tracerank.readers.sources.loose_json import NOT_JSON, load_objects
 from tracerank.readers.sources.tables import Header, header_of, iter_rows
-from tracerank.readers.sources.trial_logs import OPENING, is_trial_log, iter_trials
 from tracerank.readers.sources.unwrap import pair_record, parts_of, parts_of_pool, records_in
 from tracerank.readers.values import encodable
 
@@ -161,9 +160,7 @@ def _from_stream(name: str, stream: "io.BufferedReader[Any]", read: ReadLine) ->
     if not first:
         raise ReadError(f"{name}: the file is empty; {_EXPECTED}")
     header = header_of(first, stream.peek(_BUFFER_BYTES)) if first[:1] not in (b"{", b"[") else None
-    if first.startswith(OPENING) and is_trial_log(first + b"\n" + stream.peek(_BUFFER_BYTES)):
-        items = _from_trials(name, number, _rest(name, first, stream).decode("utf-8", "replace"))
-    elif header is not None:
+    if header is not None:
         items = _from_table(name, header, number, _no_dropped(name, lines))
     elif first.startswith(b"[") and (_is_pair(first) or (stream.peek(1) and _is_one_of_many(first, stream.peek(64)))):
         items = _from_lines(name, number, chain((first,), lines))
@@ -285,11 +282,6 @@ def _from_table(name: str, header: Header, number: int, lines: Iterator[bytes]) 
             yield Problem(row.source, row.reason or "")
         else:
             yield RecordAt(row.value, row.source, row.size)
-
-
-def _from_trials(name: str, number: int, text: str) -> Iterator[RecordAt | Problem]:
-    for trial in iter_trials(text):
-        yield RecordAt(trial.record, f"{name}:{number + trial.line - 1}", trial.size)
 
 
 def _is_pair(line: bytes) -> bool:
