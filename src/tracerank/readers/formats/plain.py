@@ -14,6 +14,7 @@ from tracerank.answers.text_keys import trimmed
 from tracerank.pools.types import BROWSING, Question, Rollout
 from tracerank.readers.assemble import Dialogue, parsed_dialogue, stated_answer
 from tracerank.readers.base import Parsed, Record, reject
+from tracerank.readers.runs.containers import parts_of_pool
 from tracerank.readers.sources.field_map import proposed_map
 from tracerank.readers.sources.record_fields import (
     ANSWER_TEXTS,
@@ -27,7 +28,6 @@ from tracerank.readers.sources.record_fields import (
     sample_id_of,
     stated_references,
 )
-from tracerank.readers.sources.unwrap import parts_of_pool
 from tracerank.readers.values import encodable, plain_text, said_of, text_of
 from tracerank.readers.walk import read_chat
 

@@ -22,9 +22,9 @@ from tracerank.readers.base import Parsed, Record, reject
 from tracerank.readers.calls.call_bodies import value_calls
 from tracerank.readers.calls.text_calls import CALL_TAGS
 from tracerank.readers.formats.marked import speaker
+from tracerank.readers.runs.model_calls import reply_of
 from tracerank.readers.sources.loose_json import load_loosely
 from tracerank.readers.sources.record_fields import RECORD_KEY, decoded, question_of, sample_id_of
-from tracerank.readers.sources.stitch import reply_of
 from tracerank.readers.tools import TOOL_NAMES, ToolCall, kind_of_call, parse_arguments, submitted_answer
 from tracerank.readers.values import content_of, said_of, text_of
 

@@ -20,8 +20,7 @@ import orjson
 from tracerank.errors import ReadError
 from tracerank.extras import needed
 from tracerank.readers.base import Problem, RecordAt
-from tracerank.readers.sources.run_names import natural
-from tracerank.readers.values import whole_number
+from tracerank.readers.values import natural, whole_number
 
 MAX_MEMBERS = 500_000
 MAX_SAMPLE_BYTES = 1 << 30

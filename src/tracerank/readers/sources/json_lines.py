@@ -19,10 +19,10 @@ import orjson
 from tracerank.errors import ReadError
 from tracerank.pools.canonical import kind_of
 from tracerank.readers.base import PathLike, Problem, RecordAt
-from tracerank.readers.sources.lists import as_record
+from tracerank.readers.runs.containers import parts_of, parts_of_pool, records_in
+from tracerank.readers.runs.transcripts import as_record
 from tracerank.readers.sources.loose_json import NOT_JSON, load_objects
 from tracerank.readers.sources.tables import Header, header_of, iter_rows
-from tracerank.readers.sources.unwrap import pair_record, parts_of, parts_of_pool, records_in
 from tracerank.readers.values import encodable
 
 if TYPE_CHECKING:
@@ -162,7 +162,7 @@ def _from_stream(name: str, stream: "io.BufferedReader[Any]", read: ReadLine) ->
     header = header_of(first, stream.peek(_BUFFER_BYTES)) if first[:1] not in (b"{", b"[") else None
     if header is not None:
         items = _from_table(name, header, number, _no_dropped(name, lines))
-    elif first.startswith(b"[") and (_is_pair(first) or (stream.peek(1) and _is_one_of_many(first, stream.peek(64)))):
+    elif first.startswith(b"[") and stream.peek(1) and _is_one_of_many(first, stream.peek(64)):
         items = _from_lines(name, number, chain((first,), lines))
     elif _ARRAY_START.match(first) or (first.startswith(b"[") and _is_json(first)):
         items = _from_array(name, _rest(name, first, stream))
@@ -284,14 +284,6 @@ def _from_table(name: str, header: Header, number: int, lines: Iterator[bytes]) 
             yield RecordAt(row.value, row.source, row.size)
 
 
-def _is_pair(line: bytes) -> bool:
-    """Whether a line is a question and its answers, so that others of the kind follow."""
-    try:
-        return pair_record(orjson.loads(line)) is not None
-    except ValueError:
-        return False
-
-
 def _is_one_of_many(line: bytes, following: bytes) -> bool:
     """Whether a line is a whole transcript, or a list of records behind which another one begins."""
     try:
@@ -364,7 +356,7 @@ def _from_damaged_array(name: str, data: bytes) -> Iterator[RecordAt | Problem]:
 
 
 def _record(value: Any, source: str, size: int) -> RecordAt | Problem:
-    whole = as_record(value) or pair_record(value) if type(value) is list else value
+    whole = as_record(value) if type(value) is list else value
     if type(whole) is dict:
         return RecordAt(whole, source, size)
     return Problem(source, f"expected a JSON object, got {kind_of(value)}; it was dropped")

@@ -10,8 +10,9 @@ from typing import Any, NamedTuple
 
 from tracerank.answers.exact import normalize_text
 from tracerank.readers.agent_names import agent_of
-from tracerank.readers.base import Record, RecordAt
-from tracerank.readers.sources.lists import ITEM_KINDS, as_record
+from tracerank.readers.base import Record
+from tracerank.readers.runs.model_calls import last_call, reply_of
+from tracerank.readers.runs.transcripts import ITEM_KINDS, as_record
 from tracerank.readers.sources.loose_json import load_json
 from tracerank.readers.sources.record_fields import (
     COLUMN,
@@ -23,7 +24,6 @@ from tracerank.readers.sources.record_fields import (
     question_of,
     sample_id_of,
 )
-from tracerank.readers.sources.stitch import ModelCalls, is_call, reply_of
 from tracerank.readers.values import plain_text
 
 _LIST_KEYS = (
@@ -79,21 +79,9 @@ def _keyed(key: str, value: object) -> Any:
 
 
 def records_in(values: list[Any]) -> list[Any]:
-    """The records of a JSON array; a single one where the array is itself a transcript, or a question and answers."""
+    """The records of a JSON array; a single one where the array is itself a transcript."""
     whole = as_record(values)
-    if whole is None and len(values) == 2 and isinstance(values[1], list):
-        whole = pair_record(values)
     return values if whole is None else [whole]
-
-
-def pair_record(value: object) -> dict[str, Any] | None:
-    """``[question, [answers]]`` or ``[question, answer]`` as a record; None: it is neither."""
-    if not isinstance(value, list) or len(value) != 2 or not isinstance(value[0], str) or not value[0].strip():
-        return None
-    question, said = value
-    if isinstance(said, str):
-        return {"question": question, "answer": said}
-    return {"question": question, _ANSWERS: said} if isinstance(said, list) and any(map(_is_answer, said)) else None
 
 
 def _is_answer(value: object) -> bool:
@@ -342,21 +330,10 @@ def _about(record: Record) -> dict[str, Any] | None:
 def _dump(value: object) -> Dump | None:
     """What a value holds that is more than words and numbers."""
     is_text = isinstance(value, str) and len(value) > _MIN_LENGTH and value[0] in "[{"
-    if isinstance(value, str) and is_text:
-        value = load_json(value)
+    value = load_json(value) if isinstance(value, str) and is_text else value
     if isinstance(value, list):
-        listed = as_record(value) or _last_call(value)
+        listed = as_record(value) or last_call(value)
         return None if listed is None else Dump(listed, is_listed=True, is_text=is_text)
     if isinstance(value, Mapping) and any(isinstance(inner, list | Mapping) and inner for inner in value.values()):
         return Dump(value, is_listed=False, is_text=is_text)
     return None
-
-
-def _last_call(values: list[Any]) -> Record | None:
-    """Of calls of a model that go on with each other, the one that says all; None: they are something else."""
-    if not values or not all(isinstance(value, Mapping) and is_call(value) for value in values):
-        return None
-    calls = ModelCalls()
-    left = [item for value in values for item in calls.add(RecordAt(value, "", 0))]
-    left += calls.rest()
-    return left[0].value if len(left) == 1 else None
