@@ -11,7 +11,7 @@ from tracerank.readers.tools import CallKind
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class UserTurn:
     """Words of the user."""
 
     text: str
@@ -65,4 +65,4 @@ class Returned:
     """The return as the reader has understood it. None: it is to be read."""
 
 
-Event = Asked | Said | Called | Returned
+Event = UserTurn | Said | Called | Returned

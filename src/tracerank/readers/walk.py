@@ -13,7 +13,7 @@ from tracerank.readers import vocabulary as words
 from tracerank.readers.assemble import Dialogue, dialogue_of, stated_answer
 from tracerank.readers.calls.text_calls import CALL_TAGS, spoken, tagged_returns, written_calls
 from tracerank.readers.chat_roles import as_the_agent_saw
-from tracerank.readers.events import Asked, Called, Event, Returned, Said
+from tracerank.readers.events import Called, Event, Returned, Said, UserTurn
 from tracerank.readers.hosted import cited_in, grounded_call
 from tracerank.readers.reading import MAX_SHOWN, Reading
 from tracerank.readers.results import Result
@@ -306,7 +306,7 @@ class _Walk:
         if role == "user":
             if not self._tagged(text) and not _NOT_ASKED.match(text):
                 self._flush()
-                self.events.append(Asked(text.removeprefix(_NEW_TASK)))
+                self.events.append(UserTurn(text.removeprefix(_NEW_TASK)))
             return
         if role == "tool":
             self._tagged(text)

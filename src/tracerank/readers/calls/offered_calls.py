@@ -25,9 +25,9 @@ from tracerank.readers.calls.call_bodies import (
 from tracerank.readers.calls.text_calls import Site, said_in, sites
 from tracerank.readers.tools import ToolCall, clean_name
 
-_LONGEST = 100_000
+_MAX_REPLY = 100_000
 """Characters of a reply in which calls are looked for."""
-_MOST_CALLS = 16
+_MAX_CALLS = 16
 """Of one reply; a model that repeats itself writes hundreds."""
 # Only the environment writes these; behind them a model goes on with what it made up.
 _RETURN = re.compile(r"<tool_response>|<tool_result>|<information>|^[ \t*]*Observation[ \t*]*:", re.M | re.I)
@@ -50,10 +50,10 @@ class Written:
 
 def calls_in(text: str, tool_names: Collection[str]) -> Written:
     """What a model calls in its text, having been offered these tools."""
-    said = said_in(text)[:_LONGEST]
+    said = said_in(text)[:_MAX_REPLY]
     marked = list(sites(said))
     for found in (_marked(marked, tool_names), *(way(said, tool_names) for way in _WAYS)):
-        placed = list(islice(found, _MOST_CALLS))
+        placed = list(islice(found, _MAX_CALLS))
         if placed:
             first = placed[0][0]
             made_up = _RETURN.search(said, first)

@@ -88,13 +88,13 @@ def _typed(values: list[Any]) -> list[dict[str, Any]] | None:
     if not values or not all(isinstance(one, Mapping) and "content" in one for one in values):
         return None
     messages = [{**one, TYPE: _kind(one)} for one in values]
-    asking = [place for place, one in enumerate(messages) if one[TYPE] == "human"]
-    first = next((place for place, one in enumerate(messages) if one[TYPE] == "ai"), None)
+    asking = [index for index, one in enumerate(messages) if one[TYPE] == "human"]
+    first = next((index for index, one in enumerate(messages) if one[TYPE] == "ai"), None)
     if first is None:
         return None
-    for place in asking[:-1]:  # of several before the agent speaks, the last one asks
-        if place < first and values[place].get(TYPE) == "Message" and place + 1 in asking and place + 1 < first:
-            messages[place][TYPE] = "system"
+    for index in asking[:-1]:  # of several before the agent speaks, the last one asks
+        if index < first and values[index].get(TYPE) == "Message" and index + 1 in asking and index + 1 < first:
+            messages[index][TYPE] = "system"
     return messages
 
 
@@ -179,7 +179,7 @@ def _paired(turns: list[_Turn]) -> tuple[list[dict[str, Any]], int]:
     for number, turn in enumerate(turns):
         if turn.kind == "ai":
             calls = [
-                {**call, "id": str(call.get("id") or f"{number}.{place}")} for place, call in enumerate(turn.calls)
+                {**call, "id": str(call.get("id") or f"{number}.{index}")} for index, call in enumerate(turn.calls)
             ]
             waiting = deque(call["id"] for call in calls)
             messages.append({"type": "ai", "content": turn.text, "tool_calls": calls})

@@ -89,13 +89,13 @@ def read_text(text: str, asked: str | None) -> Dialogue:
     ends = [*(mark.start() for mark in marks[1:]), len(text)]
     bodies = [text[mark.end() : end] for mark, end in zip(marks, ends, strict=False)]
     number: str | None = None
-    for place, (mark, body) in enumerate(zip(marks, bodies, strict=False)):
+    for index, (mark, body) in enumerate(zip(marks, bodies, strict=False)):
         if mark[1] == "Action":
             if mark[2] != number:  # the environment said nothing to the turn before
                 turns.is_waiting = False
             number = mark[2]
-            has_input = place + 1 < len(marks) and marks[place + 1][1] == "Action Input"
-            turns.act(_call(body, bodies[place + 1] if has_input else None))
+            has_input = index + 1 < len(marks) and marks[index + 1][1] == "Action Input"
+            turns.act(_call(body, bodies[index + 1] if has_input else None))
         elif mark[1] == "Observation":
             turns.observe(body)
         elif mark[1] in _ANSWERS:

@@ -269,8 +269,8 @@ def _with_returns(calls: Sequence[ToolCall], seen: str, *, are_lines: bool) -> I
     else:
         # The text may be any of theirs: it keeps no address, so that no page speaks for another.
         shown = () if is_failure_text(seen) else (Result(seen, rank=1),)
-        first = next((place for place, call in enumerate(calls) if _kind(call) == "search"), 0)
-        yield from (replace(call, results=shown if place == first else ()) for place, call in enumerate(calls))
+        first = next((index for index, call in enumerate(calls) if _kind(call) == "search"), 0)
+        yield from (replace(call, results=shown if index == first else ()) for index, call in enumerate(calls))
 
 
 def _divided(seen: str, count: int, are_lines: bool) -> list[str] | None:

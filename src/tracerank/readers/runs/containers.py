@@ -146,8 +146,8 @@ def parts_of_pool(record: Record) -> list[Part] | None:
             about = {name: value for name, value in record.items() if name != key}
             shared = shared_of(about) if any(rollouts) else None
             if shared is not None and _are_about([rollout for rollout in rollouts if rollout], shared["question"]):
-                parts = (_placed(shared, rollout or _DAMAGED, place) for place, rollout in enumerate(rollouts))
-                return [Part(f":{key}[{place}]", part) for place, part in enumerate(parts)]
+                parts = (_placed(shared, rollout or _DAMAGED, index) for index, rollout in enumerate(rollouts))
+                return [Part(f":{key}[{index}]", part) for index, part in enumerate(parts)]
     return _parts_of_columns(record)
 
 
@@ -178,7 +178,7 @@ def _parts_of_columns(record: Record) -> list[Part] | None:
         return None
     opened = [(name, _opened(record[name], kind)) for name in names if record[name] is not None]
     return [
-        Part(f":{name}", _placed(shared, rollout or _DAMAGED, place)) for place, (name, rollout) in enumerate(opened)
+        Part(f":{name}", _placed(shared, rollout or _DAMAGED, index)) for index, (name, rollout) in enumerate(opened)
     ]
 
 
@@ -234,10 +234,10 @@ def _holds_words(rollout: Mapping[str, Any]) -> bool:
     return any(last.get("role") == "assistant" and bool(last.get("content")) for last in lasts)
 
 
-def _placed(shared: Mapping[str, Any], rollout: Mapping[str, Any], place: int) -> dict[str, Any]:
+def _placed(shared: Mapping[str, Any], rollout: Mapping[str, Any], index: int) -> dict[str, Any]:
     """A rollout of a pool as a record of its own."""
     own = with_question(shared, rollout)
-    return own if sample_id_of(own) is not None else {**own, "sample_id": place}
+    return own if sample_id_of(own) is not None else {**own, "sample_id": index}
 
 
 def with_question(shared: Mapping[str, Any], rollout: Mapping[str, Any]) -> dict[str, Any]:
