@@ -5,7 +5,7 @@
 (gpt-oss), ``<|python_tag|>`` (Llama), ``functools[…]`` (Phi), ``<|tool_call|>`` (Granite), ``<use_mcp_tool>``.
 In logs nobody knows which tools there were: only calls between marks count, and only in the agent's own messages, for
 a page may hold such tags, too. What stands between marks is read in ``call_bodies.py``; a model whose tools are known
-is heard by ``offered_calls.py``.
+is heard by ``chat/offered_calls.py``.
 """
 
 import re

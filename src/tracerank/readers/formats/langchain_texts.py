@@ -93,7 +93,7 @@ def _typed(values: list[Any]) -> list[dict[str, Any]] | None:
     if first is None:
         return None
     for index in asking[:-1]:  # of several before the agent speaks, the last one asks
-        if index < first and values[index].get(TYPE) == "Message" and index + 1 in asking and index + 1 < first:
+        if values[index].get(TYPE) == "Message" and index + 1 in asking and index + 1 < first:
             messages[index][TYPE] = "system"
     return messages
 
