@@ -1,8 +1,8 @@
 """ANY LOG -> ROLLOUT: transcript files of any known format to pools, recognised by content and streamed.
 
-Holds the entry points. The rooms, each built on those before it: `sources/` (bytes to records), `calls/` (tool calls to
-rollouts), `browser/` and `spans/` (two worlds of events), `formats/` (one module a format); `detect.py` lists the
-formats, `grouping.py` makes the pools. No module decides between answers, and none reads a label as text.
+Holds the entry points. `sources/` makes records of bytes, `runs/` says which records are one run and makes the pools,
+`calls/` makes rollouts of tool calls, `browser/` and `spans/` read two kinds of events, `formats/` has a module a
+format and `detect.py` lists them. No module decides between answers, and none reads a label as text.
 """
 
 import os
@@ -55,7 +55,7 @@ Questions = PathLike | Mapping[str, str] | Iterable[Question]
 _OF_FRAMES = ("iloc", "iter_rows", "to_batches", "to_pylist", "collect")
 """Attributes of pandas, polars and Arrow, whose frames give the names of their columns when iterated."""
 ROWS = "rows"
-"""In the place of a file's name, for rows that were in memory."""
+"""Stands for a file's name, for rows that were in memory."""
 _JOINER = TelemetryReader()
 """The one of our own that puts pieces together."""
 
@@ -252,7 +252,7 @@ class _Source:
         return self.missing
 
     def _from_place(self, place: PathLike, places: Sequence[PathLike]) -> Iterator[Placed]:
-        """The rollouts of a file that the user named, or of those found for him, of which some may be of no use."""
+        """The rollouts of a file that the user named, or of those found there, of which some may be of no use."""
         found = find_files(place)
         refused: list[Problem] = []
         for name in found.refused:

@@ -53,7 +53,7 @@ class RecordAt(NamedTuple):
     size: int
     """Bytes it takes in the (uncompressed) file; in an intact array, the average."""
     parsed: Parsed | None = None
-    """The rollout, where who read the line knew it at once; then ``value`` tells the schema and nothing else."""
+    """The rollout, where it was read with the line; then ``value`` holds the schema and nothing else."""
 
 
 class Reader(Protocol):

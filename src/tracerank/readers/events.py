@@ -42,7 +42,7 @@ class Called:
     turn: int = 0
     """Number of the message that makes the call; a return without an id answers the calls of the latest one."""
     kind: CallKind | None = None
-    """What the tool does, where the format says so. None: told by name and arguments."""
+    """What the tool does, where the format says so. None: its name and arguments say so."""
     results: tuple[Result, ...] | None = None
     """What a tool of the vendor is known to have shown. None: what it returned says so."""
 

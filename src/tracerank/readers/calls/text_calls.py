@@ -3,7 +3,7 @@
 ``<tool_call>`` (Hermes, Qwen, GLM), ``<function=…>`` (Qwen3-Coder, Llama), ``<invoke name=…>`` (MiniMax, DeepSeek),
 ``[TOOL_CALLS]`` (Mistral), ``<｜tool▁call▁begin｜>`` (DeepSeek), ``<|tool_call_begin|>`` (Kimi), ``to=functions.…``
 (gpt-oss), ``<|python_tag|>`` (Llama), ``functools[…]`` (Phi), ``<|tool_call|>`` (Granite), ``<use_mcp_tool>``.
-In logs nobody knows which tools there were: only calls between marks count, and only in the agent's own messages, for
+A log does not say which tools there were: only calls between marks count, and only in the agent's own messages, for
 a page may hold such tags, too. What stands between marks is read in ``call_bodies.py``; a model whose tools are known
 is heard by ``chat/offered_calls.py``.
 """

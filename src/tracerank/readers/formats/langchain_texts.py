@@ -141,7 +141,7 @@ def _may_follow(kind: str, following: str, awaited: int) -> bool:
     """``awaited``: returns that are still to come."""
     if awaited:
         return following == "tool"
-    # After the last return the agent goes on; the user's words end with him, too.
+    # After the last return the agent goes on.
     return following != "tool" if kind == "tool" else True
 
 

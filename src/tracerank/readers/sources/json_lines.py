@@ -235,7 +235,7 @@ def _taken_apart(item: RecordAt | Problem) -> list[RecordAt | Problem]:
     if isinstance(item, Problem) or item.parsed is not None:
         return [item]
     if (parts := parts_of(item.value)) is None or parts_of_pool(item.value) is not None:
-        return [item]  # a pool is taken apart by who knows what its rollouts look like
+        return [item]  # a pool is taken apart where it is known what its rollouts look like
     return [_record(part.value, item.source + part.place, item.size // len(parts)) for part in parts]
 
 
