@@ -37,7 +37,7 @@ def names_in(text: str) -> list[str]:
     """The names of a text, each once, in their order; none lies inside another."""
     text = text[:MAX_TEXT]
     found = [*_quoted(text), *_capitalised(text)]
-    if not text.isascii() and is_unspaced(text):
+    if is_unspaced(text):
         found += [match.span() for match in _KATAKANA.finditer(text)]
     kept: list[tuple[int, int]] = []
     for start, end in sorted(found, key=lambda span: (span[0] - span[1], span[0])):  # the longest first
