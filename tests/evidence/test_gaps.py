@@ -62,6 +62,15 @@ def test_a_rival_that_no_text_has_is_named_with_those_who_gave_it() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("answer", "is_missing"),
+    [("Ada", True), ("Ada sang", False), ("Ada Byron sang", True), ("sang", False), ("sang 3 times", True)],
+)
+def test_only_a_number_or_what_is_mostly_a_name_is_called_unsupported(answer: str, is_missing: bool) -> None:
+    seen = pool_of(rollout(answer, ranked("q", "A text without it.")), question="What about it?")
+    assert bool(looked(seen).unsupported) == is_missing
+
+
 def test_words_in_another_order_and_yes_and_no_are_not_called_unsupported() -> None:
     seen = pool_of(
         rollout("15 May 1990", ranked("q", "It opened on May 15, 1990, in Bern.")),

@@ -55,7 +55,7 @@ def _quoted(text: str) -> Iterator[tuple[int, int]]:
 def _capitalised(text: str) -> Iterator[tuple[int, int]]:
     """Runs of words that begin with a capital, joined by the small words that names have inside."""
     tokens = list(_TOKEN.finditer(text))
-    is_capital = [match[0][0].isupper() or match[0][0].istitle() for match in tokens]
+    is_capital = [match[0][0].istitle() for match in tokens]
     if sum(is_capital) > max(8, 3 * len(tokens) // 4):
         return  # a text in capitals marks nothing
     joins = [match[0].lower() in _JOINING or match[0][0].isdigit() for match in tokens]

@@ -198,7 +198,7 @@ def without_echo(text: Line, question: Line) -> Line | None:
 
 
 def _runs(words: Sequence[str], size: int) -> list[tuple[str, ...]]:
-    return [tuple(words[at : at + size]) for at in range(len(words) - size + 1)]
+    return list(zip(*(words[start:] for start in range(size)), strict=False))
 
 
 def _numbers_of(texts: int) -> list[int]:
