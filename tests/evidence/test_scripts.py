@@ -185,7 +185,10 @@ def test_evidence_decides_between_two_votes_whatever_their_order(name: str) -> N
 
 
 def test_a_question_is_repeated_where_characters_are_the_words_only_as_a_whole() -> None:
-    question, texts = "曹雪芹写的红楼梦一共有多少回", ("曹雪芹写的红楼梦一共有多少回 120回", "曹雪芹写的红楼梦 红楼梦一共有多少回 120回")
+    question, texts = (
+        "曹雪芹写的红楼梦一共有多少回",
+        ("曹雪芹写的红楼梦一共有多少回 120回", "曹雪芹写的红楼梦 红楼梦一共有多少回 120回"),
+    )
     found = [evidence_table(question, [rollout("120回", ranked("q", text))]).named(0) for text in texts]
     assert [row["chain_recall"] > 0 for row in found] == [False, True]
 

@@ -125,7 +125,9 @@ def test_the_question_repeated_beside_an_answer_is_no_support(text: str, expecte
     assert row_of(found, 0)["chain_recall"] == pytest.approx(expected)
 
 
-@pytest.mark.parametrize("answer", ["The Eiffel Tower that you ask about stands in Paris.", "**Paris**\nIt stands there."])
+@pytest.mark.parametrize(
+    "answer", ["The Eiffel Tower that you ask about stands in Paris.", "**Paris**\nIt stands there."]
+)
 def test_of_a_long_answer_and_of_one_of_several_lines_the_core_is_looked_for(answer: str) -> None:
     assert row_of(table_of(rollout(answer, ranked("x", EIFFEL))), 0)["chain_recall"] == pytest.approx(2 / 3)
 
