@@ -126,10 +126,15 @@ def test_the_question_repeated_beside_an_answer_is_no_support(text: str, expecte
 
 
 @pytest.mark.parametrize(
-    "answer", ["The Eiffel Tower that you ask about stands in Paris.", "**Paris**\nIt stands there."]
+    ("answer", "expected"),
+    [
+        ("The Eiffel Tower of your question stands in Paris.", 2 / 3),
+        ("The Eiffel Tower you mean stands in Paris.", 0),  # of eight words
+        ("**Paris**\nIt stands there.", 2 / 3),
+    ],
 )
-def test_of_a_long_answer_and_of_one_of_several_lines_the_core_is_looked_for(answer: str) -> None:
-    assert row_of(table_of(rollout(answer, ranked("x", EIFFEL))), 0)["chain_recall"] == pytest.approx(2 / 3)
+def test_of_a_long_answer_and_of_one_of_several_lines_the_core_is_looked_for(answer: str, expected: float) -> None:
+    assert row_of(table_of(rollout(answer, ranked("x", EIFFEL))), 0)["chain_recall"] == pytest.approx(expected)
 
 
 def test_against_three_times_its_votes_an_answer_has_only_texts_that_others_saw() -> None:
