@@ -171,7 +171,8 @@ class Trial:
         """Which lines each test runs, as functions, and in how many seconds."""
         package = str(self.tree / "src/tracerank")
         lines, seconds = {}, {}
-        caches = [each for each in gc.get_objects() if isinstance(each, functools._lru_cache_wrapper)]
+        caches = [each for each in gc.get_objects() if type(each) is functools._lru_cache_wrapper]
+        caches = [each for each in caches if str(each.__module__).startswith("tracerank.")]
         for item in session.items:
             self.current = set()
             for cache in caches:  # each test runs what it needs itself
