@@ -108,10 +108,10 @@ def test_the_standing_of_an_answer_is_that_of_its_meaning_among_all_rollouts() -
     ]
     found = pool_of(*answers, question=QUESTION)
     table = evidence_table(QUESTION, found.rollouts[:3])
-    for sample, share in ((0, 0.5), (2, 0.25)):
+    for sample, agreed in ((0, 1.5 / 4), (2, 0.5 / 4)):
         standing = standing_in(found, Decision("q", answers[sample].answer, sample))
         expected = grounds(table.named(table.row_of(sample) or 0), has_evidence=True)
-        assert standing == pytest.approx({"share": share, **expected, "level": 0.0, "score_lead": 0.0})
+        assert standing == pytest.approx({"agreement": log_odds(agreed), **expected, "level": 0.0, "score_lead": 0.0})
     assert standing_in(found, Decision("q", "Oslo", 3)) is None
 
 
