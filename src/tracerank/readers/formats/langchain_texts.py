@@ -31,7 +31,7 @@ _BEGINS = re.compile(r"\s*(?:System|Developer|Human|User): ")
 _AMBIGUOUS = "roles are read from labels in the text, which a page may hold as well, here and elsewhere"
 
 
-class Told(NamedTuple):
+class TextTranscript(NamedTuple):
     """The messages of a text."""
 
     field: str
@@ -48,20 +48,20 @@ class _Turn(NamedTuple):
     calls: tuple[dict[str, Any], ...] = ()
 
 
-def told_in(record: Record) -> Told | None:
+def text_transcript(record: Record) -> TextTranscript | None:
     """The transcript that a field keeps as text; None: none does."""
     for field, value in record.items():
         if field in _NOT_TRANSCRIPTS:
             continue
         if isinstance(value, list) and value and all(isinstance(one, str) for one in value):
             if (printed := _printed(value)) is not None:
-                return Told(field, printed, "", 0)
+                return TextTranscript(field, printed, "", 0)
         elif isinstance(value, str) and len(value) > _MIN_LENGTH:
             if "Message(" in value and value[0] in "[{" and (printed := _printed_list(value)) is not None:
-                return Told(field, printed, "", 0)
+                return TextTranscript(field, printed, "", 0)
             if _BEGINS.match(value) and (turns := _turns(value)):
                 messages, strays = _paired(turns)
-                return Told(field, messages, _AMBIGUOUS, strays)
+                return TextTranscript(field, messages, _AMBIGUOUS, strays)
     return None
 
 
