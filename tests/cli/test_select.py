@@ -112,7 +112,7 @@ def test_what_cannot_be_is_refused(run: Run, world: Path, options: tuple[str, ..
 
 def test_a_summary_stands_on_stderr_unless_quiet(run: Run, world: Path) -> None:
     result = run("select", world, *MAJORITY)
-    assert result.stderr.startswith("12 questions, 0 of them without a candidate; ")
+    assert result.stderr.startswith("12 questions, 0 without a candidate; ")
     assert "of 72 rollouts dropped" in result.stderr
     assert run("select", world, *MAJORITY, "--quiet").stderr == ""
 
@@ -122,8 +122,8 @@ def test_an_empty_pool_has_no_answer_and_is_counted(run: Run, tmp_path: Path) ->
     result = run("select", tmp_path / "pools.jsonl", *MAJORITY)
     [record] = json_lines(result.stdout)
     assert (record["answer"], record["sample_id"], record["dropped"]) == (None, None, {"0": "no answer"})
-    assert "1 of them without a candidate; 1 of 1 rollouts dropped (1 no answer)" in result.stderr
-    assert "1 questions without evidence" in result.stderr
+    assert "1 question, 1 without a candidate; 1 of 1 rollouts dropped (1 no answer)" in result.stderr
+    assert "1 question without evidence" in result.stderr
 
 
 def test_a_truncated_last_line_costs_only_itself(run: Run, world: Path, tmp_path: Path) -> None:
@@ -266,7 +266,7 @@ def test_workers_write_the_same_bytes(run: Run, world: Path, tmp_path: Path) -> 
     assert run("select", world, "--workers", "2").stdout == alone
     result = run("select", world, "--workers", "2", "-o", tmp_path / "out.jsonl")
     assert (tmp_path / "out.jsonl").read_text() == alone
-    assert result.stderr.startswith("12 questions, 0 of them without a candidate; ")
+    assert result.stderr.startswith("12 questions, 0 without a candidate; ")
 
 
 # Questions on which a method fails, or is unsure.

@@ -51,7 +51,7 @@ def inspect_agent(agent: Any, **options: Any) -> Agent:
 
 
 def inspect_run(question: str, state: Any) -> AgentRun:
-    """A state of Inspect as a run; a reply that is a JSON object, as with a ``response_schema``, comes back as a mapping.
+    """A state of Inspect as a run; a reply that is a JSON object, as a ``response_schema`` asks for, becomes a mapping.
 
     The target is left out, since no selector may see it, and so is the usage: only the last reply reports tokens.
     """
