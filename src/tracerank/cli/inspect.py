@@ -88,7 +88,7 @@ def _print(
     rows = ((name, f"{count:,}", remark) for name, count, remark in _rows(found, labelling))
     print_table(("", "count", ""), rows, left=(0, 2))
     click.echo(f" {harmless(labelling.sentence)}\n")
-    if level is not None:
+    if level is not None and found.answers:
         click.echo(f" {level.sentence}\n")
     if agents is not None:
         print_tables([agents])
