@@ -70,8 +70,8 @@ def decide_pools(pools: Iterable[Pool], *, method: str | Method = EVIDENCE) -> l
 def decide_frame(frame: Frame, *, method: str | Method = EVIDENCE, fields: Mapping[str, str] | None = None) -> Frame:
     """The decisions on a frame of pandas or polars, as a frame of the same library with one row per question.
 
-    The frame has columns ``question`` and ``answer``, or any layout that ``read_pools`` knows; ``fields`` maps our names
-    to those of its columns.
+    The frame has columns ``question`` and ``answer``, or any layout that ``read_pools`` knows; ``fields`` maps our
+    names to those of its columns.
     """
     pools = read_pools(frame, fields=fields)
     columns = ("answer", "sample_id", "confidence", "rank_score", "note")
