@@ -165,8 +165,6 @@ def normalised(search: Search) -> Search:
 
 def record_to_view(item: object, location: str = "") -> View:
     """The tool event of a browsing transcript that an object describes; ``location``: where it stands, for messages."""
-    if isinstance(item, dict):  # a view without a parent leaves these out
-        item = {"parent": None, "cursor": None, **item}
     return _checked(item, View, location)
 
 
