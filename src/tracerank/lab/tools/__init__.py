@@ -1,1 +1,0 @@
-"""The tools that agents search with, in text, over any library: ranked search, and a browser."""
