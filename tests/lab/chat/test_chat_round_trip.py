@@ -63,8 +63,7 @@ def rollouts_of(retriever: Retriever) -> list[Rollout]:
     def script(messages: Sequence[ChatMessage], sampling: Sampling) -> Said:
         return random_reply(Random(f"{sampling.seed} {turn_of(messages)}"))
 
-    policy = ChatPolicy(ScriptedChat(script), retriever, LIMITS)
-    return [policy.rollout(QUESTION, number) for number in range(40)]
+    return list(ChatPolicy(ScriptedChat(script), retriever, LIMITS).rollouts(QUESTION, range(40)))
 
 
 def read_back(made: Rollout) -> Rollout:

@@ -15,7 +15,9 @@ QUESTION = Question("1", "Who designed the Silver Bridge of {Orrin}?", ("Maren H
 
 
 def rollout(chat: ScriptedChat, retriever: WordRetriever | None = None, **limits: int) -> Rollout:
-    return ChatPolicy(chat, retriever or WordRetriever(), Limits(**limits)).rollout(QUESTION, 0)
+    policy = ChatPolicy(chat, retriever or WordRetriever(), Limits(**limits))
+    [made] = policy.rollouts(QUESTION, [0])
+    return made
 
 
 def again(question: str) -> str:
@@ -115,7 +117,7 @@ def test_long_passages_are_shortened_alike_and_keep_their_ranks() -> None:
             return (Passage("word " * 500, "Title " * 200),) * k
 
     chat, limits = in_turn("<search>x", "<answer>y"), Limits(return_characters=900)
-    made = ChatPolicy(chat, Long(), limits).rollout(QUESTION, 0)
+    [made] = ChatPolicy(chat, Long(), limits).rollouts(QUESTION, [0])
     assert 800 < len(contents(made)[2]) < 1250
     assert [e.rank for e in made.searches[0].evidence] == [1, 2, 3]
     assert all(e.text.endswith("…") for e in made.searches[0].evidence)
