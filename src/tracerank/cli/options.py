@@ -18,7 +18,7 @@ LIST = "help"
 """In place of a reader's or a method's name: list them."""
 STDOUT = Path("-")
 FILE, FOLDER = "FILE", "FOLDER"
-ENCODERS = "default (all-MiniLM-L6-v2), hash-256 (no model), a folder, a hub id or URL#MODEL"
+ENCODERS = "default (all-MiniLM-L6-v2), multilingual, hash-256 (no model), a folder, a hub id or URL#MODEL"
 
 PATH = click.Path(path_type=Path)
 COUNT = click.IntRange(1)

@@ -11,7 +11,7 @@ from tracerank.errors import EmbeddingError
 
 
 def load_embedder(spec: str, dims: int | None = None, *, is_cached: bool = True) -> Embedder:
-    """``default``, ``all-MiniLM-L6-v2``, ``hash-N``, a folder, a hub id, or ``http(s)://host[:port][/v1][#model]``.
+    """``default``, ``all-MiniLM-L6-v2``, ``multilingual``, ``hash-N``, a folder, a hub id, or ``http(s)://host[:port][/v1][#model]``.
 
     ``is_cached``: vectors are kept in the cache on disk (``tracerank cache`` looks after it), unless they are as quick
     to compute as to look up.
@@ -49,14 +49,15 @@ def _uncached(spec: str, dims: int | None) -> Embedder:
 
         return HttpEmbedder(HttpConfig(*read_address(spec), dimensions=dims))
     if match := re.fullmatch(r"hash-([1-9]\d{0,4})", spec):
-        embedder = HashEmbedder(int(match[1]))
-        if dims not in (None, embedder.width):
-            raise EmbeddingError(f"{spec}: always {embedder.width} wide; leave dims out or name another embedder")
-        return embedder
+        return _whole(HashEmbedder(int(match[1])), dims)
+    if spec == "multilingual":
+        from tracerank.embedding.multilingual import MultilingualEmbedder
+
+        return _whole(MultilingualEmbedder(), dims)
     is_default = spec in ("default", "all-MiniLM-L6-v2")
     if not is_default and (not spec.strip() or ("/" not in spec and not Path(spec).is_dir())):
         raise EmbeddingError(
-            f"no encoder is called {spec!r}; use 'default', 'hash-256', a model's folder, a hub id "
+            f"no encoder is called {spec!r}; use 'default', 'multilingual', 'hash-256', a model's folder, a hub id "
             "such as org/model, a server's http address, or pass an object with embedder="
         )
     from tracerank.embedding.local import LocalEmbedder, default_embedder
@@ -64,3 +65,10 @@ def _uncached(spec: str, dims: int | None) -> Embedder:
     if is_default:
         return default_embedder(dims, is_int8=None if spec == "default" else False)
     return LocalEmbedder(spec, dims)
+
+
+def _whole(embedder: Embedder, dims: int | None) -> Embedder:
+    """One whose vectors are not cut."""
+    if dims not in (None, embedder.width):
+        raise EmbeddingError(f"{embedder.name}: always {embedder.width} wide; leave dims out or name another embedder")
+    return embedder
