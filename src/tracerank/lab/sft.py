@@ -1,19 +1,21 @@
 """Rejection sampling: rollouts worth imitating, written as conversations to train a chat model on.
 
 The labels or the decisions come from elsewhere. A conversation that was kept is written verbatim, any other is rebuilt
-from searches, evidence and answer as our own agent would have held it, without reasoning.
+from searches, evidence and answer as our own agents would have held it, without reasoning.
 """
 
+import json
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from tracerank.answers.exact import exact_match, normalize_answer
-from tracerank.endpoints.chat import ChatMessage, ChatReply, message_to_record
+from tracerank.endpoints.chat import ChatMessage, ChatReply, ToolCall, message_to_record
 from tracerank.evaluation.labels import PAPER, labelled
-from tracerank.lab.chat.returns import NOTHING_FOUND, disarmed, one_line
-from tracerank.lab.chat.session import Session
+from tracerank.lab.chat.styles import BROWSER_TOOLS, SEARCH, STYLES
+from tracerank.lab.tools.page_text import disarmed, one_line
+from tracerank.lab.tools.ranked_search import NOTHING_FOUND
 from tracerank.pools.pool import Pool
 from tracerank.pools.types import Evidence, Rollout, Search
 from tracerank.runs.atomic import write_lines
@@ -75,7 +77,9 @@ def chosen_rollouts(pools: Iterable[Pool], method: Method | None = None) -> Iter
     return ((pool, selected_rollouts(pool, made, method.name)) for pool, made in decide_stream(method, pools))
 
 
-def write_examples(path: Path, chosen: Iterable[tuple[Pool, Choices]], per_question: int = 1) -> ExportTally:
+def write_examples(
+    path: Path, chosen: Iterable[tuple[Pool, Choices]], style: str, per_question: int = 1
+) -> ExportTally:
     """Write at most so many distinct conversations a question as JSON Lines, gzip if the name ends with .gz."""
     tally = ExportTally()
 
@@ -83,12 +87,12 @@ def write_examples(path: Path, chosen: Iterable[tuple[Pool, Choices]], per_quest
         for pool, choices in chosen:
             made: dict[tuple[ChatMessage, ...], dict[str, Any]] = {}
             for rollout, reason in choices:
-                messages = conversation_of(pool.question.text, rollout)
+                messages = conversation_of(pool.question.text, rollout, style)
                 if messages is None:
                     tally.lost += 1
                 elif messages not in made and len(made) < per_question:
-                    about = {"question_id": pool.question.id, "sample_id": rollout.sample_id, "reason": reason}
-                    made[messages] = {"messages": [message_to_record(message) for message in messages], **about}
+                    ids = {"question_id": pool.question.id, "sample_id": rollout.sample_id}
+                    made[messages] = _record(messages) | ids | {"reason": reason}
                     tally.rebuilt += not rollout.messages
             tally.questions += 1
             tally.conversations += len(made)
@@ -99,24 +103,41 @@ def write_examples(path: Path, chosen: Iterable[tuple[Pool, Choices]], per_quest
     return tally
 
 
-def conversation_of(question: str, rollout: Rollout) -> tuple[ChatMessage, ...] | None:
+def _record(messages: tuple[ChatMessage, ...]) -> dict[str, Any]:
+    called = {call.name for message in messages for call in message.tool_calls}
+    record: dict[str, Any] = {"messages": [message_to_record(message) for message in messages]}
+    for tools in ((SEARCH,), BROWSER_TOOLS):
+        if called and called <= {tool.name for tool in tools}:
+            # Chat templates print the tools; a model trained without them would not know when to call.
+            record["tools"] = [{"type": "function", "function": asdict(tool)} for tool in tools]
+    return record
+
+
+def conversation_of(question: str, rollout: Rollout, style: str) -> tuple[ChatMessage, ...] | None:
     """The conversation as it was held or could have been; None: it cannot be rebuilt."""
     if rollout.messages:
         return rollout.messages
     if any(not search.query or any(seen.tool != "search" for seen in search.evidence) for search in rollout.searches):
         return None
     returned = iter(map(_returned, rollout.searches))
-    session = Session(question, lambda query: next(returned))
-    messages = [session.opening()]
+    session = STYLES[style].session(question, lambda name, values: next(returned))
+    messages = list(session.opening())
     for search in rollout.searches:
-        heard = session.hear(ChatReply(f"<search>{disarmed(search.query or '')}"))
-        messages += [heard.message, session.returned(heard.query or "")]
+        heard = session.hear(_asking(search.query or "", style))
+        messages += [heard.message, *session.returns(heard.calls, 1)]
     return (*messages, ChatMessage("assistant", f"<answer>{disarmed(rollout.answer or '')}</answer>"))
 
 
+def _asking(query: str, style: str) -> ChatReply:
+    if STYLES[style].tools:
+        call = ToolCall("", SEARCH.name, json.dumps({"query": query}))
+        return ChatReply("", tool_calls=(call,))
+    return ChatReply(f"<search>{disarmed(query)}")
+
+
 def _returned(search: Search) -> str:
-    """As ``chat/returns.py`` prints it; logs of others may hold what could pass for our tags."""
-    lines = [f"Doc {seen.rank or number}{_chunk(seen)}" for number, seen in enumerate(search.evidence, start=1)]
+    """As ``tools/ranked_search.py`` prints it; logs of others may hold what could pass for our tags."""
+    lines = [f"Doc {seen.rank or place}{_chunk(seen)}" for place, seen in enumerate(search.evidence, start=1)]
     return "\n".join(lines) or NOTHING_FOUND
 
 

@@ -87,7 +87,7 @@ def test_correct_rollouts_become_conversations(run: Run, world: Path, pools: lis
 
 
 def test_what_a_method_selects_becomes_conversations(run: Run, world: Path, tmp_path: Path) -> None:
-    options = ("--keep", "selected", "--method", "majority", "--per-question", 3, "--json")
+    options = ("--keep", "selected", "--method", "majority", "--per-question", 3, "--style", "tags", "--json")
     summary = json.loads(run("lab", "sft", world, "-o", tmp_path / "t.jsonl.gz", *options).stdout)
     rows = json_lines(gzip.decompress((tmp_path / "t.jsonl.gz").read_bytes()).decode())
     assert summary["conversations"] == summary["rebuilt"] == len(rows)

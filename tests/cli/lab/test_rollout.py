@@ -122,10 +122,12 @@ def test_where_nothing_can_work_at_all_one_line_says_so(
 
 def test_options_reach_the_server(base: tuple[object, ...], tmp_path: Path, chat: Server) -> None:
     chat.rule = lambda request: said("<answer>Ada Korn</answer>")
-    options = ("--temperature", 0.3, "--top-p", 0.9, "--max-tokens", 77)
+    options = ("--temperature", 0.3, "--top-p", 0.9, "--max-tokens", 77, "--style", "browser")
     sampled(*base, "-o", tmp_path / "p.jsonl", *options)
     request = chat.requests[0]
     assert (request["temperature"], request["top_p"], request["max_tokens"]) == (0.3, 0.9, 77)
+    assert len(request["tools"]) == 3
+    assert json_lines((tmp_path / "p.jsonl").read_text())[0]["setting"] == "browsing"
 
 
 def test_mistakes_end_in_one_line_before_any_work(asked: Path, index: Path, tmp_path: Path) -> None:

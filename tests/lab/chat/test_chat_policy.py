@@ -21,6 +21,7 @@ from tracerank.endpoints.chat import ChatMessage, ChatReply, PromptTooLong, Samp
 from tracerank.errors import ChatError, UsageError
 from tracerank.lab.chat.policy import ChatPolicy, Limits, answer_confidence
 from tracerank.lab.chat.prompts import prompt_text
+from tracerank.lab.chat.styles import STYLES
 from tracerank.pools.types import Question, Rollout
 
 QUESTION = Question("1", "Who designed the Silver Bridge of Orrin?")
@@ -28,7 +29,7 @@ SEARCH, ANSWER = "<search>Silver Bridge", "<answer>Maren Holt"
 
 
 def policy(chat: ScriptedChat, **limits: int) -> ChatPolicy:
-    return ChatPolicy(chat, WordRetriever(), Limits(**limits), top_p=0.9)
+    return ChatPolicy(chat, STYLES["tags"], WordRetriever(), Limits(**limits), top_p=0.9)
 
 
 def one(chat: ScriptedChat, **limits: int) -> Rollout:
@@ -50,6 +51,7 @@ def test_a_server_that_does_not_count_leaves_the_usage_unknown() -> None:
     ("limits", "requests"),
     [
         ({"turns": 3}, 4),
+        ({"calls": 2}, 3),
         ({"conversation_characters": len(prompt_text("tags")) + 100}, 2),
     ],
 )
@@ -135,16 +137,18 @@ def test_every_reply_has_a_seed_of_its_own_that_only_seed_question_sample_and_tu
 
 def test_the_name_changes_with_all_that_settles_a_rollout_and_with_nothing_else() -> None:
     chat, retriever = in_turn(ANSWER), WordRetriever()
-    base = ChatPolicy(chat, retriever)
-    assert base.name.startswith("chat:scripted@")
-    assert ChatPolicy(chat, WordRetriever()).name == base.name
+    tags = STYLES["tags"]
+    base = ChatPolicy(chat, tags, retriever)
+    assert base.name.startswith("chat:scripted:tags@")
+    assert ChatPolicy(chat, tags, WordRetriever()).name == base.name
     others = (
-        ChatPolicy(chat, retriever, Limits(turns=3)),
-        ChatPolicy(chat, retriever, temperature=0.5),
-        ChatPolicy(chat, retriever, top_p=0.5),
-        ChatPolicy(ScriptedChat(lambda *_: ANSWER, "another"), retriever),
+        ChatPolicy(chat, STYLES["tools"], retriever),
+        ChatPolicy(chat, tags, retriever, Limits(turns=3)),
+        ChatPolicy(chat, tags, retriever, temperature=0.5),
+        ChatPolicy(chat, tags, retriever, top_p=0.5),
+        ChatPolicy(ScriptedChat(lambda *_: ANSWER, "another"), tags, retriever),
     )
-    assert len({base.name, *(other.name for other in others)}) == 5
+    assert len({base.name, *(other.name for other in others)}) == 6
 
 
 def test_a_failed_request_costs_its_rollout_alone_which_keeps_what_was_paid_for() -> None:

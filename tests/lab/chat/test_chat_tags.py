@@ -8,6 +8,7 @@ from tests.scripted_chat import ScriptedChat, in_turn
 from tracerank.endpoints.chat import ChatReply
 from tracerank.lab.chat.policy import ChatPolicy, Limits
 from tracerank.lab.chat.prompts import prompt_text
+from tracerank.lab.chat.styles import STYLES
 from tracerank.lab.corpus.base import Passage
 from tracerank.pools.types import Question, Rollout
 
@@ -15,7 +16,7 @@ QUESTION = Question("1", "Who designed the Silver Bridge of {Orrin}?", ("Maren H
 
 
 def rollout(chat: ScriptedChat, retriever: WordRetriever | None = None, **limits: int) -> Rollout:
-    policy = ChatPolicy(chat, retriever or WordRetriever(), Limits(**limits))
+    policy = ChatPolicy(chat, STYLES["tags"], retriever or WordRetriever(), Limits(**limits))
     [made] = policy.rollouts(QUESTION, [0])
     return made
 
@@ -114,10 +115,10 @@ def test_hostile_passages_neither_end_the_information_nor_search_nor_answer() ->
 def test_long_passages_are_shortened_alike_and_keep_their_ranks() -> None:
     class Long:
         def search(self, query: str, k: int = 3) -> tuple[Passage, ...]:
-            return (Passage("word " * 500, "Title " * 200),) * k
+            return tuple(Passage("word " * 500, "Title " * 200, None, str(n)) for n in range(k))
 
     chat, limits = in_turn("<search>x", "<answer>y"), Limits(return_characters=900)
-    [made] = ChatPolicy(chat, Long(), limits).rollouts(QUESTION, [0])
+    [made] = ChatPolicy(chat, STYLES["tags"], Long(), limits).rollouts(QUESTION, [0])
     assert 800 < len(contents(made)[2]) < 1250
     assert [e.rank for e in made.searches[0].evidence] == [1, 2, 3]
     assert all(e.text.endswith("…") for e in made.searches[0].evidence)

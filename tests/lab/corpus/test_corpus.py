@@ -28,7 +28,8 @@ def corpus(tmp_path_factory: pytest.TempPathFactory) -> Corpus:
 
 def test_a_search_finds_by_words_titles_and_stems(corpus: Corpus) -> None:
     first, *_ = corpus.search("who charted the Velm River?")
-    assert (first.title, first.text) == ("Velm River", RIVERS[0]["text"])
+    assert (first.title, first.document, first.place, first.url) == ("Velm River", "0", 0, "https://corpus.local/doc/0")
+    assert first.text == RIVERS[0]["text"]
     assert titles(corpus, "lighthouses") == ["Tarrow"]
     assert titles(corpus, "OSTRA hill")[0] == "Ostra hills"
     scores = [passage.score or 0 for passage in corpus.search("river", 9)]
@@ -37,44 +38,52 @@ def test_a_search_finds_by_words_titles_and_stems(corpus: Corpus) -> None:
 
 def test_ranking_equals_a_full_sort(tmp_path: Path) -> None:
     rng = Random(1)
-    rows = [{"title": str(n), "text": " ".join(rng.choices("abcdefghij", k=rng.randrange(3, 30)))} for n in range(700)]
+    rows = [{"text": " ".join(rng.choices("abcdefghij", k=rng.randrange(3, 30)))} for _ in range(700)]
     corpus = corpus_of(tmp_path, rows)
     for query in ("c", "d e f", "g h i j b c"):
         everything = corpus.search(query, 10_000)
-        numbers = [int(passage.title) for passage in everything]
+        numbers = [int(passage.document) for passage in everything]
         ranked = [(-(passage.score or 0), number) for passage, number in zip(everything, numbers, strict=True)]
         assert ranked == sorted(ranked)  # ties go to the earlier passage
         for k in (1, 3, 10, 64):
             assert corpus.search(query, k) == everything[:k]
 
 
-def test_passages_keep_their_document(tmp_path: Path) -> None:
+def test_passages_keep_their_document_and_place(tmp_path: Path) -> None:
     text = " ".join(f"Čas {number} of the log was quiet." for number in range(100))
-    corpus = corpus_of(tmp_path, [{"title": "Log", "text": text}, *RIVERS])
+    corpus = corpus_of(tmp_path, [{"title": "Log", "text": text, "id": "log"}, *RIVERS])
     parts = [corpus.passage(number) for number in range(len(corpus))]
-    own = [part for part in parts if part.title == "Log"]
-    assert parts[: len(own)] == own
+    own = [part for part in parts if part.document == "log"]
+    assert [part.place for part in own] == list(range(len(own)))
     assert len(own) > 5
     assert all(part.text in text for part in own)
+    assert parts[len(own)].place == 0
+    assert corpus.document(0).text == text
 
 
 def test_bad_rows_are_dropped_with_their_place(tmp_path: Path) -> None:
     path = tmp_path / "docs.jsonl"
-    rows: list[Any] = [RIVERS[0], {"title": "x"}, {"text": ""}, {"text": "a", "title": 3}, 5]
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows) + '{"contents": "\\"Title\\"\\nOdd."}\nbroken\n')
+    rows: list[Any] = [RIVERS[0], {"title": "x"}, {"text": ""}, {"text": "a", "title": 3}, {"text": "a", "id": [1]}, 5]
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows) + '{"text": "odd", "url": "ftp://x"}\nbroken\n')
     problems: list[Problem] = []
     info = build_corpus([path], tmp_path / "index", on_problem=problems.append)
-    assert [problem.source.rpartition(":")[2] for problem in problems] == ["2", "3", "4", "5", "7"]
+    assert [problem.source.rpartition(":")[2] for problem in problems] == ["2", "3", "4", "5", "6", "7", "8"]
     assert "'text' is null; expected the document's text, the row was dropped" in problems[0].reason
-    assert (info.documents, info.dropped) == (2, 5)
+    assert "the document was given https://corpus.local/doc/6" in problems[5].reason
+    assert (info.documents, info.dropped) == (2, 6)
 
 
-def test_copies_are_left_out(tmp_path: Path) -> None:
-    one, other = write_rows(tmp_path / "one.jsonl", RIVERS), tmp_path / "other.jsonl.gz"
-    rows = [RIVERS[1], {"text": "Another."}]
+def test_ids_that_restart_in_each_file_stay_distinct_and_copies_are_left_out(tmp_path: Path) -> None:
+    one = write_rows(tmp_path / "one.jsonl", [row | {"id": number} for number, row in enumerate(RIVERS)])
+    other = tmp_path / "other.jsonl.gz"
+    rows = [RIVERS[1] | {"id": 0}, {"id": 0, "text": "Another."}, {"id": 0, "text": "A third."}, {"text": "No id."}]
     other.write_bytes(gzip.compress("".join(json.dumps(row) + "\n" for row in rows).encode()))
     info = build_corpus([one, other], tmp_path / "index")
-    assert (info.documents, info.copies) == (5, 1)
+    corpus = Corpus(tmp_path / "index")
+    assert (info.documents, info.copies) == (7, 1)
+    ids = [corpus.document(number).id for number in range(7)]
+    assert len(set(ids)) == 7
+    assert ids[:4] == ["0", "1", "2", "3"]
 
 
 def test_equal_documents_give_equal_fingerprints(tmp_path: Path) -> None:

@@ -21,7 +21,7 @@ def corpus() -> None:
 @opt.problems_option
 @opt.quiet_option
 def build(files: tuple[Path, ...], output: Path, force: bool, problems: Path | None, quiet: bool) -> None:
-    """Cut documents (JSON Lines or JSON: title, text) into passages and index them."""
+    """Cut documents (JSON Lines or JSON: title, text, optional id and url) into passages and index them."""
     from tracerank.lab.corpus.build import build_corpus
 
     with Problems(problems, files) as report, working("indexing", unit="documents", quiet=quiet) as progress:

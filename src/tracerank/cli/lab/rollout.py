@@ -9,7 +9,7 @@ import click
 from tracerank.cli import options as opt
 from tracerank.cli.inputs import SOME_FAILED, Problems, check_output
 from tracerank.cli.terminal import note, print_json, working
-from tracerank.lab.policies import CONCURRENCY, opened_agent
+from tracerank.lab.policies import CONCURRENCY, STYLES, opened_agent
 from tracerank.pools.pool import PAPER_K
 
 if TYPE_CHECKING:  # it takes longer to import than --help may take
@@ -25,6 +25,7 @@ EXAMPLE = "tracerank lab rollout questions.jsonl --corpus index/ --chat http://l
 @opt.option("--corpus INDEX", "Index to search, made by corpus build.", opt.PATH, required=True)
 @opt.option("-k K", "Rollouts per question.", opt.COUNT, default=PAPER_K)
 @opt.seed_option("Another seed samples other rollouts.")
+@opt.choice("--style", STYLES, f"How the agent searches; {STYLES[0]} by default.")
 @opt.option("--temperature T", "Of replies; 1 by default.", click.FloatRange(0))
 @opt.option("--top-p P", "Of replies.", opt.SHARE)
 @opt.option("--max-turns N", "Most replies of a rollout; 8 by default.", opt.COUNT)

@@ -22,14 +22,22 @@ CORRECT, SELECTED = "correct", "selected"
 )
 @opt.method_option()
 @opt.option("--per-question N", "Most conversations of a question, the shortest first.", opt.COUNT, default=1)
+@opt.choice(
+    "--style",
+    ("tools", "tags"),
+    "How conversations that the log does not keep are rebuilt: function calls or tags.",
+    default="tools",
+)
 @opt.inputs_options()
 @opt.force_option
 @opt.json_option
-def sft(output: Path, keep: str, method: str, per_question: int, inputs: Inputs, force: bool, as_json: bool) -> None:
+def sft(
+    output: Path, keep: str, method: str, per_question: int, style: str, inputs: Inputs, force: bool, as_json: bool
+) -> None:
     """Write successful rollouts as conversations to train a chat model on.
 
-    One JSON object a line: messages, question_id, sample_id and why the rollout was kept. Conversations in the log are
-    written verbatim, others are rebuilt from searches and answer.
+    One JSON object a line: messages, tools if any are called, question_id, sample_id and why the rollout was kept.
+    Conversations in the log are written verbatim.
     """
     from tracerank.lab.sft import chosen_rollouts, write_examples
     from tracerank.methods import load_method
@@ -38,7 +46,7 @@ def sft(output: Path, keep: str, method: str, per_question: int, inputs: Inputs,
     check_lines(output)
     with inputs.opened("exporting", (output,)) as (pools, _, _):
         chosen = chosen_rollouts(pools, None if keep == CORRECT else load_method(method))
-        tally = write_examples(output, chosen, per_question)
+        tally = write_examples(output, chosen, style, per_question)
     if as_json:
         print_json(asdict(tally), indent=2)
     elif not inputs.quiet:

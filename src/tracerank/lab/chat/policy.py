@@ -1,33 +1,23 @@
 """The chat agent: K rollouts of a question by any chat model.
 
-A rollout is a conversation of replies and passages in turn, until an answer or a limit; at a limit the answer is
+A rollout is a conversation, replies and tool returns in turn, until an answer or a limit; at a limit the answer is
 demanded. It draws from (seed, question, sample) alone, so any of them can be made again later; how repeatable a reply
 is, is up to the server.
 """
 
 import hashlib
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import astuple, dataclass, field, replace
 from math import exp, fsum, isnan
 
 from tracerank.answers.meaning.rightness import is_right
-from tracerank.endpoints.chat import (
-    ChatMessage,
-    ChatModel,
-    ChatReply,
-    EmptyReply,
-    PromptTooLong,
-    Sampling,
-    Usage,
-    message_to_record,
-)
+from tracerank.endpoints.chat import ChatMessage, ChatModel, ChatReply, EmptyReply, PromptTooLong, Sampling, Usage
 from tracerank.errors import ChatError, UsageError
 from tracerank.lab.chat.prompts import NAMES, prompt_text
-from tracerank.lab.chat.returns import ranked_search
-from tracerank.lab.chat.session import STOP, Session, demanding
+from tracerank.lab.chat.session import Session, demanding
+from tracerank.lab.chat.styles import Style
 from tracerank.lab.corpus.base import Retriever
 from tracerank.pools.types import Question, Rollout
-from tracerank.readers.detect import READERS
 from tracerank.sampling.run_log import FAILED
 
 
@@ -38,11 +28,13 @@ class Limits:
     turns: int = 8
     """Replies before the answer is demanded, misses included."""
     misses: int = 3
-    """Of these, in a row, such that bring nothing new: empty ones, malformed ones and searches made before."""
+    """Of these, in a row, such that bring nothing new: empty ones, malformed calls and calls made before."""
+    calls: int = 16
+    """Tool calls, failed ones included."""
     reply_tokens: int = 4096
     """Tokens that the model may write in one reply, thinking included: models that think need thousands."""
     return_characters: int = 6000
-    """What the return of a search shows."""
+    """What one tool return shows, without the header of a page."""
     conversation_characters: int = 100_000
     """Length of the conversation from which no reply but the last is asked for: a server's context is finite."""
 
@@ -106,13 +98,14 @@ class Conversation:
     thought_in_vain: int = 0
     """Replies whose tokens were used up before anything was said."""
     _replies: int = 0
+    _calls: int = 0
 
     def hold(self) -> None:
         """From the question to the answer."""
-        self.messages = (self.session.opening(),)
+        self.messages = self.session.opening()
         fitted: tuple[ChatMessage, ...] = ()
         misses = 0
-        before: set[str] = set()
+        before: set[tuple[str, str]] = set()
         while misses < self.limits.misses and self._has_room():
             try:
                 reply = self._ask()
@@ -126,47 +119,51 @@ class Conversation:
                 misses += 1
                 continue
             heard = self.session.hear(reply)
-            self.messages += (replace(heard.message, reasoning=reply.reasoning),)
+            if heard.is_kept:
+                self.messages += (replace(heard.message, reasoning=reply.reasoning),)
             if heard.is_final:
                 return
-            if heard.query is None:
-                misses += 1
-                self.messages = demanding(self.messages, heard.reminder)
+            wanted = {(call.name, call.arguments) for call in heard.calls}
+            misses = 0 if wanted - before else misses + 1
+            before |= wanted
+            if heard.calls:
+                self.messages += self.session.returns(heard.calls, self.limits.calls - self._calls)
+                self._calls += len(heard.calls)
             else:
-                misses = misses + 1 if heard.query in before else 0
-                before.add(heard.query)
-                self.messages += (self.session.returned(heard.query),)
+                self.messages = demanding(self.messages, heard.reminder)
         self._demand_answer()
 
     def _demand_answer(self) -> None:
         for _ in range(_DEMANDS):
-            self.messages = demanding(self.messages, prompt_text("tags_last_turn"))
+            self.messages = demanding(self.messages, prompt_text(self.session.last_turn))
             try:
-                reply = self._ask()
+                reply = self._ask(is_last=True)
             except PromptTooLong:  # will not fit the next time either: a rollout without an answer
                 self.last = None
                 return
             if reply is None:
                 continue
             heard = self.session.hear(reply, is_last=True)
-            self.messages += (replace(heard.message, reasoning=reply.reasoning),)
+            if heard.message.content:
+                self.messages += (replace(heard.message, reasoning=reply.reasoning),)
             if heard.is_final:
                 return
 
     def _has_room(self) -> bool:
         limits, length = self.limits, sum(len(message.content) for message in self.messages)
-        return self._replies < limits.turns and length < limits.conversation_characters
+        return self._replies < limits.turns and self._calls < limits.calls and length < limits.conversation_characters
 
-    def _ask(self) -> ChatReply | None:
+    def _ask(self, is_last: bool = False) -> ChatReply | None:
         """The next reply; None: the model said nothing."""
+        sampling = replace(self.draw(self._replies), stop=self.session.stop)
         try:
-            reply = self.chat.reply(self.messages, self.draw(self._replies))
+            reply = self.chat.reply(self.messages, sampling, () if is_last else tuple(self.session.tools.values()))
         except EmptyReply as silence:
             reply = silence.reply
             self.thought_in_vain += reply.is_cut
         self._replies += 1
         self.usage = None if self.usage is None or reply.usage is None else self.usage + reply.usage
-        self.last = reply if reply.text.strip() else None
+        self.last = reply if reply.text.strip() or reply.tool_calls else None
         return self.last
 
 
@@ -176,13 +173,16 @@ class ChatPolicy:
     def __init__(
         self,
         chat: ChatModel,
+        style: Style,
         retriever: Retriever,
         limits: Limits = DEFAULT_LIMITS,
         *,
         temperature: float = 1.0,
         top_p: float | None = None,
     ) -> None:
+        """``retriever``: a ``Library`` for the style ``browser``."""
         self.chat = chat
+        self.style = style
         self.retriever = retriever
         self.limits = limits
         self.temperature = temperature
@@ -190,9 +190,10 @@ class ChatPolicy:
 
     @property
     def name(self) -> str:
-        """The model, and a digest of all else that settles a rollout: prompts, sampling and limits."""
-        settles = ([prompt_text(name) for name in NAMES], self.temperature, self.top_p, self.limits)
-        return f"chat:{self.chat.name}@{_digest(*settles).hex()[:8]}"
+        """Model and style, and a digest of all else that settles a rollout: prompts, tools, sampling and limits."""
+        prompts = [prompt_text(name) for name in NAMES]
+        settles = (prompts, self.style.tools, self.temperature, self.top_p, self.limits)
+        return f"chat:{self.chat.name}:{self.style.name}@{_digest(*settles).hex()[:8]}"
 
     def rollouts(self, question: Question, samples: Iterable[int], seed: int = 0) -> Iterator[Rollout]:
         """The rollouts with these sample ids, in their order; ``lab/run.py`` makes several at once."""
@@ -202,9 +203,9 @@ class ChatPolicy:
         def draw(turn: int) -> Sampling:
             # 31 bits: some servers take no more.
             drawn = int.from_bytes(_digest(seed, question.text, sample, turn)[:4], "big") >> 1
-            return Sampling(self.limits.reply_tokens, self.temperature, self.top_p, drawn, STOP)
+            return Sampling(self.limits.reply_tokens, self.temperature, self.top_p, drawn)
 
-        session = Session(question.text, ranked_search(self.retriever, self.limits.return_characters))
+        session = self.style.session(question.text, self.style.begin(self.retriever, self.limits.return_characters))
         held = Conversation(self.chat, session, self.limits, draw)
         problem = None
         try:
@@ -213,7 +214,7 @@ class ChatPolicy:
             if error.ends_all:
                 raise
             problem = f"{FAILED}{error}"
-        found = _read(question.text, held.messages)
+        found = self.style.read(question.text, held.messages)
         made = replace(found, sample_id=sample, label=None, source=None, messages=held.messages, usage=held.usage)
         if problem:
             return replace(made, answer=None, problem=problem)
@@ -228,15 +229,6 @@ class ChatPolicy:
             confidence=None if held.last is None else answer_confidence(held.last, made.answer),
             problem=problem,
         )
-
-
-def _read(question: str, messages: Sequence[ChatMessage]) -> Rollout:
-    """Answer and searches of a conversation, as our own reader of it sees them."""
-    if all(message.role != "assistant" for message in messages):
-        return Rollout(0, None)
-    record = {"question": question, "messages": [message_to_record(message) for message in messages]}
-    found = READERS["search-r1"].parse(record, "chat").rollout
-    return replace(found, answer=found.answer or None)
 
 
 def _digest(*parts: object) -> bytes:

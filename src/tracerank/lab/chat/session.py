@@ -1,31 +1,22 @@
-"""One rollout's side of a conversation in Search-R1's dialect: what is said to the model, and what its replies mean.
+"""One rollout's side of a conversation with a chat model: what is said to it, and what its replies mean."""
 
-The model writes ``<search>`` and ``<answer>`` tags, passages come back as ``<information>``. Needs nothing of a server
-but chat. The conversation alternates between user and assistant, as strict templates want it, and is what
-``readers/formats/marked.py`` reads.
-"""
-
-import re
-from collections.abc import Callable, Sequence
+import json
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any, ClassVar
 
-from tracerank.answers.exact import normalize_text
-from tracerank.endpoints.chat import ChatMessage, ChatReply
+from tracerank.endpoints.chat import ChatMessage, ChatReply, ChatTool, ToolCall
 from tracerank.lab.chat.prompts import prompt_text
-from tracerank.readers.calls.offered_calls import calls_in
-from tracerank.readers.tools import queries_of
 from tracerank.readers.values import encodable
 
-STOP = ("</search>", "</answer>")
-"""Texts at which the server ends a reply."""
-_ACTION = re.compile(r"<(search|answer)>")
-_END = re.compile(r"</?(?:search|information|think|answer)>")
-# A model that makes up a return believes that it has searched.
-_CLOSES = {"search": ("</search>", "<information>"), "answer": ("</answer>",)}
-# Servers leave out the text at which they stop, some of them not all of it.
-_PARTIAL_CLOSE = re.compile(r"</?[a-z]{0,11}\Z")
-# Only the environment returns information, and only templates write chat tokens.
-_NOT_THE_MODELS = re.compile(r"<(?=/?information\b|\|)", re.IGNORECASE)
+CallTool = Callable[[str, Mapping[str, Any]], str]
+"""Name and arguments to the text that comes back; what the agent gets wrong is a text, too."""
+
+NO_OBJECT = "Error: the arguments are not a JSON object."
+NO_CALLS_LEFT = "Error: no tool calls are left."
+MALFORMED = "malformed"
+"""Key under which arguments that are no JSON object stay in the conversation."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,69 +24,61 @@ class Heard:
     """A reply, understood."""
 
     message: ChatMessage
-    """The reply as it stays in the conversation."""
-    query: str | None = None
-    """What the model searches for; None: it does not search."""
+    """The reply as it stays in the conversation, with the first call at most."""
+    calls: tuple[ToolCall, ...] = ()
+    """What the model wants done, in order; the arguments are a JSON object."""
     is_final: bool = False
-    """It answers; otherwise, without a query, it is a miss."""
+    """It answers; otherwise, without calls, it is a miss."""
     reminder: str = ""
     """What the model is answered after a miss."""
+    is_kept: bool = True
+    """Whether it stays in the conversation at all: small models copy a malformed call, however it was answered."""
 
 
-class Session:
-    """One question and its searches."""
+class Session(ABC):
+    """What the dialects share."""
 
-    def __init__(self, question: str, search: Callable[[str], str]) -> None:
-        """``search``: from a query to the text that comes back."""
+    stop: ClassVar[tuple[str, ...]] = ()
+    """Texts at which the server ends a reply."""
+    last_turn: ClassVar[str]
+    """The prompt that demands the answer."""
+
+    def __init__(self, question: str, tools: Sequence[ChatTool], instructions: str, call: CallTool) -> None:
+        """``instructions``: the prompt that opens the conversation."""
         self.question = encodable(question)
-        self._search = search
-        self._has_searched = self._was_reminded = False
+        self.tools = {tool.name: tool for tool in tools}
+        self.instructions = instructions
+        self._call = call
+        self._made = 0
+        self._reminded: set[str] = set()
 
-    def opening(self) -> ChatMessage:
+    @abstractmethod
+    def opening(self) -> tuple[ChatMessage, ...]:
         """Instructions and question."""
-        return ChatMessage("user", self._asking("tags"))
 
+    @abstractmethod
     def hear(self, reply: ChatReply, is_last: bool = False) -> Heard:
-        """The reply up to the end of its first action, whose tag is closed where the server stopped."""
-        text = encodable(reply.text).rstrip()
-        at = 0
-        while tag := _ACTION.search(text, at):
-            kind, start = tag[1], tag.end()
-            close = _END.search(text, start)
-            end = at = close.start() if close else len(_PARTIAL_CLOSE.sub("", text))
-            # A query that was cut off would search for something else; an answer that was cut off is still one.
-            is_done = close[0] in _CLOSES[kind] if close else kind == "answer" or not reply.is_cut
-            if is_done and text[start:end].strip():
-                said = _own_words(text[:end])
-                return self._searched(said, said[start:]) if kind == "search" else self._answered(said, is_last)
-        if found := _called(text):  # a call of the tool, in whatever dialect, is kept as the tags that the reader knows
-            words, query = found
-            return self._searched(_own_words(f"{words}\n<search>{query}".lstrip()), query)
-        return Heard(ChatMessage("assistant", _own_words(text)), reminder=prompt_text("tags_invalid"))
+        """What a reply means; the last one can no longer call anything."""
 
-    def _searched(self, said: str, query: str) -> Heard:
-        self._has_searched = True
-        return Heard(ChatMessage("assistant", f"{said}</search>"), normalize_text(query))
+    @abstractmethod
+    def returns(self, calls: Sequence[ToolCall], calls_left: int) -> tuple[ChatMessage, ...]:
+        """The calls of a reply done one by one, as messages behind it."""
 
-    def _answered(self, said: str, is_last: bool) -> Heard:
-        """An answer before any search is asked back once."""
-        is_final = is_last or self._has_searched or self._was_reminded
-        self._was_reminded = self._was_reminded or not is_final
-        reminder = "" if is_final else prompt_text("tags_unsearched")
-        return Heard(ChatMessage("assistant", f"{said}</answer>"), is_final=is_final, reminder=reminder)
+    def done(self, call: ToolCall) -> str:
+        """What a call returns."""
+        values = json.loads(call.arguments)
+        return NO_OBJECT if values.keys() == {MALFORMED} else self._call(call.name, values)
 
-    def returned(self, query: str) -> ChatMessage:
-        """The passages, and the question again.
+    def once(self, name: str) -> str:
+        """A reminder, the first time; then nothing."""
+        is_new = name not in self._reminded
+        self._reminded.add(name)
+        return self.prompt(name) if is_new else ""
 
-        A small model that is asked again right below the passages reads them: 4 of 5 answers of a 1.5B model were
-        right, 3 of 8 without it.
-        """
-        information = f"<information>\n{self._search(query)}\n</information>"
-        return ChatMessage("user", f"{information}\n\n{self._asking('tags_go_on')}")
-
-    def _asking(self, name: str) -> str:
-        """A prompt with the question, which may hold braces: not by ``format``."""
-        return prompt_text(name).replace("{question}", self.question)
+    def prompt(self, name: str) -> str:
+        """A prompt, with an example of a call that asks the question: small models copy examples as they are."""
+        call = {"name": next(iter(self.tools), "search"), "arguments": {"query": self.question}}
+        return prompt_text(name).replace("{call}", json.dumps(call, ensure_ascii=False))
 
 
 def demanding(messages: Sequence[ChatMessage], demand: str) -> tuple[ChatMessage, ...]:
@@ -107,16 +90,3 @@ def demanding(messages: Sequence[ChatMessage], demand: str) -> tuple[ChatMessage
         return tuple(messages)
     # Two turns of the user in a row are refused by some templates.
     return (*messages[:-1], replace(last, content=f"{last.content}\n\n{demand}"))
-
-
-def _called(text: str) -> tuple[str, str] | None:
-    """Words and query of a model that calls a tool instead of writing tags."""
-    if _ACTION.search(text):  # it tried
-        return None
-    written = calls_in(text, ("search",))
-    queries = [query for call in written.calls if call.name == "search" for query in queries_of(call.arguments)]
-    return (written.words, normalize_text(queries[0])) if queries else None
-
-
-def _own_words(text: str) -> str:
-    return _NOT_THE_MODELS.sub("‹", text)

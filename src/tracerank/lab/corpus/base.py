@@ -1,4 +1,4 @@
-"""What a corpus gives to agents, and the seam behind which any other source may stand.
+"""What a corpus gives to tools and policies, and the seams behind which any other source may stand.
 
 A passage is what is ranked; it becomes Evidence only when an agent sees it.
 """
@@ -11,9 +11,12 @@ from typing import Protocol
 class CorpusDocument:
     """One row of a corpus."""
 
+    id: str
     title: str
     """Empty: the row has none."""
     text: str
+    url: str
+    """Its own address in canonical spelling, or one made up from its id; rows of one address are one page."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,9 +25,13 @@ class Passage:
 
     text: str
     title: str
-    """Of the document."""
-    score: float | None = None
-    """Comparable within one search only; None: not given."""
+    score: float | None
+    """Comparable within one search only; None: the server gave no score."""
+    document: str
+    """Id of the document."""
+    place: int | None = None
+    """Counted from 0 within the document; None: unknown."""
+    url: str | None = None
 
 
 class Retriever(Protocol):
@@ -32,6 +39,14 @@ class Retriever(Protocol):
 
     def search(self, query: str, k: int = 3) -> tuple[Passage, ...]:
         """At most k passages, best first; only those that match at all."""
+        ...
+
+
+class Library(Retriever, Protocol):
+    """A retriever whose documents can also be opened."""
+
+    def documents_at(self, url: str) -> tuple[CorpusDocument, ...]:
+        """The rows of the page with this address, in corpus order; empty: there is no such page."""
         ...
 
 

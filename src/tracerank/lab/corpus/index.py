@@ -8,12 +8,14 @@ import sqlite3
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from threading import Lock
+from typing import Any
 
 from tracerank.errors import CorpusError
-from tracerank.lab.corpus.base import Passage
+from tracerank.lab.corpus.base import CorpusDocument, Passage
 from tracerank.lab.corpus.bm25 import Bm25Index
+from tracerank.pools.urls import canonical_url
 
-FORMAT = "tracerank-corpus/4"
+FORMAT = "tracerank-corpus/3"
 FILE, TEXTS, SCORES = "index.json", "texts.sqlite", "bm25"
 
 
@@ -83,10 +85,25 @@ class Corpus:
 
     def passage(self, number: int, score: float | None = None) -> Passage:
         """One passage by its number from 0."""
-        query = (
-            "SELECT text, title, first, last FROM passages JOIN documents ON documents.number = document "
-            "WHERE passages.number = ?"
+        [(text, title, document, place, url, first, last)] = self._rows(
+            "SELECT text, title, id, place, url, first, last FROM passages "
+            "JOIN documents ON documents.number = document WHERE passages.number = ?",
+            number,
         )
+        return Passage(text[first:last], title, score, document, place, url)
+
+    def document(self, number: int) -> CorpusDocument:
+        """One document by its number from 0."""
+        [row] = self._rows("SELECT id, title, text, url FROM documents WHERE number = ?", number)
+        return CorpusDocument(*row)
+
+    def documents_at(self, url: str) -> tuple[CorpusDocument, ...]:
+        """The rows of the page with this address, whatever its spelling; empty: there is no such page."""
+        rows = self._rows(
+            "SELECT id, title, text, url FROM documents WHERE url = ? ORDER BY number", canonical_url(url.strip())
+        )
+        return tuple(CorpusDocument(*row) for row in rows)
+
+    def _rows(self, query: str, *values: Any) -> list[Any]:
         with self._lock:
-            text, title, first, last = self._texts.execute(query, (number,)).fetchone()
-        return Passage(text[first:last], title, score)
+            return self._texts.execute(query, values).fetchall()

@@ -6,9 +6,10 @@ parsed itself need none of this.
 """
 
 import re
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import islice
+from typing import Any
 
 from tracerank.readers.calls.call_bodies import (
     ARGUMENT_KEYS,
@@ -81,6 +82,22 @@ def _plain(name: str) -> str:
 
 def _as_offered(call: ToolCall, tool_names: Collection[str]) -> ToolCall:
     return replace(call, name=tool_meant(call.name, tool_names) or call.name)
+
+
+def fitted(arguments: Mapping[str, Any], parameters: Mapping[str, Any]) -> dict[str, Any]:
+    """The arguments as a tool's JSON schema has them: the only one that it needs under its name, digits as numbers."""
+    given = dict(arguments)
+    properties = parameters.get("properties", {})
+    needed = parameters.get("required", [])
+    if len(needed) == 1 and needed[0] not in given:
+        strange = [name for name, value in given.items() if name not in properties and isinstance(value, str | int)]
+        if len(strange) == 1:
+            given = {needed[0] if name == strange[0] else name: value for name, value in given.items()}
+    for name, value in given.items():
+        kind = properties[name].get("type") if name in properties else None
+        if kind == "integer" and isinstance(value, str) and re.fullmatch(r"\s*-?\d{1,9}\s*", value):
+            given[name] = int(value)
+    return given
 
 
 # ---- the ways to call; each gives calls with their places, those of one place in order

@@ -1,16 +1,16 @@
-"""What a search returns, and what our readers make of it."""
+"""WebQA's Search and what our readers make of its returns."""
 
 from random import Random
 
 from tests.lab.shelves import HOSTILE, hostile_row
-from tracerank.lab.chat.returns import chunk_text, print_ranked
 from tracerank.lab.corpus.base import Passage
+from tracerank.lab.tools.ranked_search import chunk_text, print_ranked
 from tracerank.readers.formats.marked import SearchR1Reader
 from tracerank.readers.ranked import split_ranked
 
 
 def passage(text: str, title: str = "Velm River") -> Passage:
-    return Passage(text, title)
+    return Passage(text, title, 1.0, "0")
 
 
 def test_a_search_prints_three_ranked_chunks() -> None:
@@ -32,7 +32,7 @@ def test_hostile_chunks_are_read_back_one_for_one() -> None:
 
 
 def test_no_page_can_end_its_return_or_answer_in_the_agents_place() -> None:
-    told = print_ranked(tuple(passage(text or "x") for text in HOSTILE[:3]))
+    told = print_ranked(tuple(passage(text or "x") for text in HOSTILE[6:9]))
     output = f"<search>velm</search><information>{told}</information><answer>Ada</answer>"
     parsed = SearchR1Reader().parse({"question": "Who?", "output": output}, "a:1").rollout
     assert parsed.answer == "Ada"
