@@ -33,8 +33,7 @@ def policy(chat: ScriptedChat, **limits: int) -> ChatPolicy:
 
 
 def one(chat: ScriptedChat, **limits: int) -> Rollout:
-    [made] = policy(chat, **limits).rollouts(QUESTION, [0])
-    return made
+    return policy(chat, **limits).rollout(QUESTION, 0)
 
 
 # Limits and what is counted.
@@ -123,7 +122,8 @@ def test_limits_that_leave_no_room_are_refused() -> None:
 def test_every_reply_has_a_seed_of_its_own_that_only_seed_question_sample_and_turn_settle() -> None:
     def seeds(samples: Sequence[int], seed: int, question: Question = QUESTION) -> list[int | None]:
         chat = in_turn(SEARCH, ANSWER)
-        list(policy(chat).rollouts(question, samples, seed))
+        for sample in samples:
+            policy(chat).rollout(question, sample, seed)
         return [sampling.seed for sampling in chat.samplings]
 
     both = seeds([4, 5], 1)

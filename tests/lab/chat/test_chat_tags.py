@@ -16,9 +16,7 @@ QUESTION = Question("1", "Who designed the Silver Bridge of {Orrin}?", ("Maren H
 
 
 def rollout(chat: ScriptedChat, retriever: WordRetriever | None = None, **limits: int) -> Rollout:
-    policy = ChatPolicy(chat, STYLES["tags"], retriever or WordRetriever(), Limits(**limits))
-    [made] = policy.rollouts(QUESTION, [0])
-    return made
+    return ChatPolicy(chat, STYLES["tags"], retriever or WordRetriever(), Limits(**limits)).rollout(QUESTION, 0)
 
 
 def again(question: str) -> str:
@@ -118,7 +116,7 @@ def test_long_passages_are_shortened_alike_and_keep_their_ranks() -> None:
             return tuple(Passage("word " * 500, "Title " * 200, None, str(n)) for n in range(k))
 
     chat, limits = in_turn("<search>x", "<answer>y"), Limits(return_characters=900)
-    [made] = ChatPolicy(chat, STYLES["tags"], Long(), limits).rollouts(QUESTION, [0])
+    made = ChatPolicy(chat, STYLES["tags"], Long(), limits).rollout(QUESTION, 0)
     assert 800 < len(contents(made)[2]) < 1250
     assert [e.rank for e in made.searches[0].evidence] == [1, 2, 3]
     assert all(e.text.endswith("…") for e in made.searches[0].evidence)
