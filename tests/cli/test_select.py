@@ -126,14 +126,6 @@ def test_an_empty_pool_has_no_answer_and_is_counted(run: Run, tmp_path: Path) ->
     assert "1 questions without evidence" in result.stderr
 
 
-def test_a_truncated_last_line_costs_only_itself(run: Run, world: Path, tmp_path: Path) -> None:
-    (tmp_path / "cut.jsonl").write_bytes(world.read_bytes()[:-40])
-    result = run("select", tmp_path / "cut.jsonl", *MAJORITY)
-    assert result.exit_code == 0
-    assert len(json_lines(result.stdout)) == 12
-    assert result.stderr.startswith(f"problem: {tmp_path / 'cut.jsonl'}:72: not JSON")
-
-
 # Output files.
 
 

@@ -50,13 +50,6 @@ def test_a_network_is_trained_loaded_and_remembers_its_questions(run: Run, label
     assert all((pool in fitted_on(tmp_path / "half")) is not split.holds_out(pool.question) for pool in pools)
 
 
-def test_the_same_command_gives_the_same_folder(run: Run, labelled: Path, tmp_path: Path) -> None:
-    for name in ("one", "two"):
-        assert trained(run, labelled, "-o", tmp_path / name, "--setting", "webqa")
-    for file in ("model.safetensors", "README.md"):
-        assert (tmp_path / "one" / file).read_bytes() == (tmp_path / "two" / file).read_bytes()
-
-
 def test_the_lines_say_what_was_learned_from_and_how_well(run: Run, labelled: Path, tmp_path: Path) -> None:
     result = run("train", labelled, "-o", tmp_path / "net", *QUICK, "-k", "3")
     assert result.exit_code == 0, result.output

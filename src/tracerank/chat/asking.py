@@ -121,20 +121,6 @@ Item = TypeVar("Item")
 Made = TypeVar("Made")
 
 
-def tried(ask: Callable[[Item], Made]) -> Callable[[Item], Made | ChatError]:
-    """What comes of asking about one item, or why that failed; raises where no other item can fare better."""
-
-    def attempt(item: Item) -> Made | ChatError:
-        try:
-            return ask(item)
-        except ChatError as error:
-            if error.ends_all:
-                raise
-            return error
-
-    return attempt
-
-
 class CountedChat:
     """A chat model that sums its tokens, also those of empty replies, and asks nothing more once ``stop`` is set."""
 
@@ -165,9 +151,8 @@ class CountedChat:
         return reply
 
     def _count(self, reply: ChatReply) -> None:
-        if (usage := reply.usage) is not None:
-            with self._lock:
-                self._usage = usage if self._usage is None else self._usage + usage
+        with self._lock:
+            self._usage = Usage.total((self._usage, reply.usage))
 
 
 def in_order(work: Callable[[Item], Made], items: Iterable[Item], window: int, stop: threading.Event) -> Iterator[Made]:

@@ -17,8 +17,8 @@ from typing import Any
 from tracerank.answers.exact import exact_match
 from tracerank.answers.meaning.rightness import MAX_REFERENCES, is_right
 from tracerank.cache_folders import default_reply_folder
-from tracerank.chat.asking import CountedChat, all_of, cut_words, in_order, quoted, strict_reply, tried
-from tracerank.endpoints.chat import VERDICT_TOKENS, ChatModel, ChatReply, Sampling
+from tracerank.chat.asking import CountedChat, all_of, cut_words, in_order, quoted, strict_reply
+from tracerank.endpoints.chat import VERDICT_TOKENS, ChatModel, ChatReply, Sampling, tried
 from tracerank.errors import ChatError, UsageError
 from tracerank.evaluation.agreement import Agreement
 from tracerank.pools.pool import Pool

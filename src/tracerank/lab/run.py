@@ -53,8 +53,7 @@ class Tally:
         self.rollouts += 1
         self.resumed += is_resumed
         self.first_problem = self.first_problem or rollout.problem
-        if rollout.usage is not None:
-            self.usage = rollout.usage if self.usage is None else self.usage + rollout.usage
+        self.usage = Usage.total((self.usage, rollout.usage))
         if has_failed(rollout):
             self.failed += 1
             return
