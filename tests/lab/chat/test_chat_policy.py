@@ -39,13 +39,6 @@ def one(chat: ScriptedChat, **limits: int) -> Rollout:
 # Limits and what is counted.
 
 
-def test_a_server_that_does_not_count_leaves_the_usage_unknown() -> None:
-    chat = in_turn(ChatReply(SEARCH))
-    made = one(chat, reply_tokens=40, turns=2)
-    assert made.usage is None
-    assert [sampling.max_tokens for sampling in chat.samplings] == [40] * 4
-
-
 @pytest.mark.parametrize(
     ("limits", "requests"),
     [
@@ -88,14 +81,6 @@ def test_after_misses_in_a_row_the_answer_is_demanded_from_what_was_found() -> N
     chat = ScriptedChat(say)
     assert one(chat, misses=1).answer == "Maren Holt"
     assert len(chat.conversations) == 3
-
-
-def test_a_model_that_stays_silent_is_asked_for_its_answer_twice_and_gives_none() -> None:
-    chat = in_turn(silent())
-    made = one(chat)
-    assert (made.answer, made.searches, len(made.messages)) == (None, (), 1)
-    assert made.messages[0].content.count(prompt_text("tags_last_turn")) == 1
-    assert len(chat.conversations) == Limits().misses + 2
 
 
 def test_a_return_that_no_longer_fits_the_context_is_dropped_and_the_answer_is_forced() -> None:
