@@ -4,10 +4,11 @@ Looks at the outermost shape of the items; what they say is for the readers. Whe
 records.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from tracerank.readers.base import Record
+from tracerank.readers.shapes import constructed
 from tracerank.readers.sources.record_fields import RECORD_FIELDS, RECORD_KEY
 from tracerank.readers.vocabulary import word_set
 
@@ -149,6 +150,14 @@ def streamed_part(values: list[Any]) -> dict[str, Any] | None:
     return {"type": "updates", "data": last} if is_update else None
 
 
+def streamed_messages(values: Sequence[Any]) -> Sequence[Any]:
+    """The whole messages of a list that is such a stream; any other list as it is."""
+    if not values or not isinstance(values[0], list):
+        return values
+    parts = [streamed_part(one) if isinstance(one, list) else None for one in values]
+    return whole_messages(part for part in parts if part is not None) if None not in parts else values
+
+
 def _is_place(value: object) -> bool:
     """Whether a value is the place of a subgraph: names, of which there may be none."""
     return isinstance(value, list) and all(isinstance(one, str) for one in value)
@@ -171,7 +180,7 @@ def whole_messages(events: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
     whole: dict[str, dict[str, Any]] = {}
     kept: list[dict[str, Any]] = []
     for event in events:
-        piece = data if isinstance(data := event.get("data"), Mapping) else event
+        piece = constructed(data if isinstance(data := event.get("data"), Mapping) else event)
         name = piece.get("id")
         if piece.get("type") != _CHUNK or not isinstance(name, str):
             kept.append(event)
