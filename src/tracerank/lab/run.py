@@ -156,7 +156,7 @@ def sample(agent: Agent, tasks: Iterable[Task], seed: int = 0) -> Iterator[Sampl
 
 
 def _made(policy: Policy, task: Task, seed: int) -> list[Sampled]:
-    """The rollouts of a task; where a server fails they keep their place, with the reason."""
+    """The rollouts of a task; where a server fails they keep their position, with the reason."""
     try:
         return [(task.question, rollout) for rollout in policy.rollouts(task.question, task.samples, seed)]
     except ChatError as error:

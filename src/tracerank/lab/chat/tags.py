@@ -49,7 +49,7 @@ class TagSession(Session):
             if is_done and text[start:end].strip():
                 said = _own_words(text[:end])
                 return self._searched(said, said[start:]) if kind == "search" else self._answered(said, is_last)
-        if found := _called(text):  # a call of the tool, in whatever dialect, is kept as the tags that the reader knows
+        if found := _called(text):  # a call of the tool, in any dialect, is kept as the tags that the reader knows
             words, query = found
             return self._searched(_own_words(f"{words}\n<search>{query}".lstrip()), query)
         return Heard(ChatMessage("assistant", _own_words(text)), reminder=prompt_text("tags_invalid"))
