@@ -1,6 +1,7 @@
 """How sure a decision is: agreement in meaning and evidence, for any method that decides."""
 
 import json
+from math import log
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,7 @@ from tracerank.errors import CheckpointError
 from tracerank.evidence.confidence import (
     Calibration,
     agreement,
+    grounds,
     read_confidence,
     set_level,
     shipped_confidence,
@@ -21,6 +23,7 @@ from tracerank.evidence.confidence import (
 )
 from tracerank.evidence.level import Level, estimate_level, log_odds, read_ahead
 from tracerank.evidence.model import Logistic
+from tracerank.evidence.table import evidence_table
 from tracerank.methods import load_selector
 from tracerank.pools.pool import Pool
 from tracerank.votes.base import LABELS, POOLS, Decision
@@ -88,6 +91,32 @@ def test_with_other_pools_the_rank_score_becomes_a_confidence_that_follows_their
         assert [one.basis for one in made] == [POOLS, POOLS]
         assert (made[0].confidence or 1) < (made[1].confidence or 0)
         assert [one.confidence for one in made] == [one.rank_score for one in made]
+
+
+def test_grounds_compare_with_what_is_usual_where_there_is_evidence() -> None:
+    features = {"chain_recall": 0.5, "kind_lift": 5.0}
+    assert grounds(features, has_evidence=True) == pytest.approx({"evidence": 0.05, "kind": 0.8})
+    assert grounds(features, has_evidence=False) == {"evidence": 0.0, "kind": 0.0}
+
+
+def test_the_standing_of_an_answer_is_that_of_its_meaning_among_all_rollouts() -> None:
+    answers = [
+        rollout("Venice", ranked("Orfeo", TEXTS[0])),
+        rollout("It was Venice."),
+        rollout("Mantua"),
+        rollout(None),
+    ]
+    found = pool_of(*answers, question=QUESTION)
+    table = evidence_table(QUESTION, found.rollouts[:3])
+    for sample, agreed in ((0, 1.5 / 4), (2, 0.5 / 4)):
+        standing = standing_in(found, Decision("q", answers[sample].answer, sample))
+        expected = grounds(table.named(table.row_of(sample) or 0), has_evidence=True)
+        assert standing == pytest.approx({"agreement": log_odds(agreed), **expected, "level": 0.0, "score_lead": 0.0})
+    assert standing_in(found, Decision("q", "Oslo", 3)) is None
+
+
+def test_log_odds_are_bounded_at_a_fiftieth() -> None:
+    assert [log_odds(share) for share in (0.5, 0.0, 1.0)] == pytest.approx([0.0, -log(49), log(49)])
 
 
 def test_a_level_needs_ten_pools_and_counts_abstentions_as_disagreement() -> None:

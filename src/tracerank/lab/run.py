@@ -16,7 +16,7 @@ from tracerank.errors import ChatError
 from tracerank.lab.policies import Agent, Policy
 from tracerank.pools.canonical import record_to_parsed, rollout_to_record
 from tracerank.pools.types import Question, Rollout
-from tracerank.readers.question_files import digest_of
+from tracerank.readers.sources.question_files import digest_of
 from tracerank.runs.atomic import line_of, write_lines
 from tracerank.runs.resumable import ResumableLines
 from tracerank.sampling.run_log import FAILED, has_failed

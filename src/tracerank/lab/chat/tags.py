@@ -9,10 +9,10 @@ import re
 from collections.abc import Sequence
 
 from tracerank.answers.exact import normalize_text
+from tracerank.chat.offered_calls import calls_in
 from tracerank.endpoints.chat import ChatMessage, ChatReply, ToolCall
 from tracerank.lab.chat.prompts import prompt_text
 from tracerank.lab.chat.session import Heard, Session
-from tracerank.readers.calls.offered_calls import calls_in
 from tracerank.readers.tools import queries_of
 from tracerank.readers.values import encodable
 
