@@ -5,7 +5,7 @@ from the table. Heavy libraries are imported when their row is built.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields, replace
 from functools import partial, reduce
 from importlib import import_module
 from operator import or_
@@ -86,9 +86,18 @@ class MethodRow:
     has_confidence: bool = True
 
 
-def load_method(name: str = EVIDENCE, options: MethodOptions | None = None) -> Method:
-    """The method of a name or a folder, ready to decide."""
-    options = options or MethodOptions()
+def load_method(name: str = EVIDENCE, options: MethodOptions | None = None, **named: Any) -> Method:
+    """The method of a name or a folder, ready to decide: ``load_method("majority", equality="meaning")``.
+
+    Options are given by name; each method uses those that concern it: ``equality`` (``exact``, ``default``,
+    ``meaning``, ``llm``), ``form`` (``first``, ``shortest``, ``longest``, ``commonest``), ``answers`` (``auto``,
+    ``long``, ``short``), ``seed``, ``encoder``, and ``chat`` (``URL#MODEL``) with ``chat_context``, ``chat_tokens``
+    and ``chat_time``. ``options`` holds the same as one object.
+    """
+    known = [one.name for one in fields(MethodOptions)]
+    if unknown := [one for one in named if one not in known]:
+        raise UsageError(f"load_method has no option {unknown[0]!r}{did_you_mean(unknown[0], known)}")
+    options = replace(options or MethodOptions(), **named)
     return _checked_row(name, options).build(options)
 
 

@@ -93,7 +93,7 @@ def test_rollouts_that_stand_far_apart_are_brought_together(
     assert run("convert", world, "-o", near, "-q").exit_code == 0
     lines = near.read_text(encoding="utf-8").splitlines(keepends=True)
     far.write_text("".join([*lines[0::2], "{broken\n", *lines[1::2]]), encoding="utf-8")
-    monkeypatch.setattr("tracerank.readers.grouping.WINDOW_BYTES", 1)
+    monkeypatch.setattr("tracerank.readers.runs.pools.WINDOW_BYTES", 1)
     result = run("convert", far, "-o", tmp_path / "out.jsonl.gz")
     assert result.exit_code == 0
     assert result.stderr.count("far.jsonl") == 1  # a problem is shown once, although all is read twice

@@ -6,7 +6,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.builders import pool
+from tests.builders import pool, pool_of, ranked, rollout
+from tests.trace.test_official import written
 from tests.worlds import generate_pools
 from tracerank.embedding.base import EncoderIdentity, HashEmbedder
 from tracerank.errors import CheckpointError, EmbeddingError, TraceRankError
@@ -84,6 +85,21 @@ def test_streaming_gives_the_same_as_deciding_at_once(monkeypatch: pytest.Monkey
 
 
 @pytest.mark.parametrize(
+    ("most_pools", "most_texts", "pools"), [(3, 99, [3, 3, 1]), (9, 8, [2, 2, 2, 1]), (9, 9, [3, 3, 1])]
+)
+def test_a_block_is_full_with_so_many_pools_or_texts(
+    monkeypatch: pytest.MonkeyPatch, most_pools: int, most_texts: int, pools: list[int]
+) -> None:
+    monkeypatch.setattr(module, "BLOCK_POOLS", most_pools)
+    monkeypatch.setattr(module, "BLOCK_TEXTS", most_texts)
+    embedded: list[int] = []
+    chooser = selector(embedder=Faulty(lambda vectors: embedded.append(len(vectors)) or vectors))
+    of_four = [pool_of(rollout(f"a {n}", ranked(f"q {n}", f"c {n}")), question=f"Which {n}?") for n in range(7)]
+    assert [decision.answer for decision in chooser.iter_decisions(of_four)] == [f"a {n}" for n in range(7)]
+    assert embedded == [4 * count for count in pools]
+
+
+@pytest.mark.parametrize(
     ("spoil", "complaint"),
     [
         (lambda v: np.where(np.arange(len(v))[:, None] == 1, math.nan, v), "not finite"),
@@ -105,8 +121,11 @@ def test_a_checkpoint_of_another_encoder_is_refused() -> None:
 
 
 def test_an_official_checkpoint_needs_vectors_of_its_width(tmp_path: Path) -> None:
-    with pytest.raises(CheckpointError, match="no such file"):
-        TraceSelector.from_official(tmp_path / "best.pt", embedder=HashEmbedder(64))
+    path = written(tmp_path / "best.pt")
+    with pytest.raises(CheckpointError, match="made for vectors 8 wide, but 'hash-64' gives 64"):
+        TraceSelector.from_official(path, embedder=HashEmbedder(64))
+    loaded = TraceSelector.from_official(path, embedder=HashEmbedder(8))
+    assert (loaded.encoder, loaded.decide(pool("a", "b")).answer in ("a", "b")) == (EncoderIdentity("hash-8", 8), True)
 
 
 def test_a_damaged_net_does_not_choose_at_random() -> None:

@@ -16,7 +16,7 @@ from safetensors.torch import load_file
 from tests.builders import pool_of, ranked, rollout
 from tests.worlds import generate_pools, planted_pools
 from tracerank.embedding.base import HashEmbedder
-from tracerank.errors import TrainingError
+from tracerank.errors import TrainingError, UsageError
 from tracerank.pools.correctness import choice
 from tracerank.pools.pool import Pool
 from tracerank.trace import train as training
@@ -25,7 +25,7 @@ from tracerank.trace.data import ExampleSet, prepare_examples
 from tracerank.trace.net import TraceNet
 from tracerank.trace.recipe import CONTROLS, SETTINGS, WEBQA_RECIPE, GraphRecipe, NetConfig
 from tracerank.trace.selector import TraceSelector
-from tracerank.trace.train import OnStep, stays_below_vote, train
+from tracerank.trace.train import OnStep, device_named, stays_below_vote, train
 from tracerank.votes.answer_groups import ExactGroups
 from tracerank.votes.base import UNLIKE
 from tracerank.votes.voting import MajorityVote
@@ -82,10 +82,13 @@ def test_the_same_seed_gives_the_same_weights_and_another_seed_others(examples: 
 def test_a_run_stopped_anywhere_ends_with_identical_weights_and_figures(
     examples: ExampleSet, tmp_path: Path, steps: int
 ) -> None:
-    train(examples, SMALL, WEBQA_RECIPE, PLAN, tmp_path / "whole")
+    whole: list[float] = []
+    rest: list[float] = []
+    train(examples, SMALL, WEBQA_RECIPE, PLAN, tmp_path / "whole", on_step=whole.append)
     with pytest.raises(Stop):
         train(examples, SMALL, WEBQA_RECIPE, PLAN, tmp_path / "cut", on_step=stop_after(steps))
-    train(examples, SMALL, WEBQA_RECIPE, PLAN, tmp_path / "cut")
+    train(examples, SMALL, WEBQA_RECIPE, PLAN, tmp_path / "cut", on_step=rest.append)
+    assert rest == whole[steps - 1 :]  # the step that was stopped is taken again, and none before it
     assert same(tmp_path / "whole", tmp_path / "cut")
     assert (tmp_path / "whole" / "config.json").read_text() == (tmp_path / "cut" / "config.json").read_text()
 
@@ -283,6 +286,39 @@ def test_the_votes_accuracy_is_that_of_the_method(tmp_path: Path) -> None:
 )
 def test_a_network_stays_below_the_vote_when_it_no_longer_gains(accuracies: list[float], stays: bool) -> None:
     assert stays_below_vote([{"accuracy": one, "vote": 0.5} for one in accuracies]) is stays
+
+
+@pytest.mark.parametrize(("stops", "epochs"), [(True, 3), (False, 5)])
+def test_training_that_stays_below_the_vote_ends_early_where_that_is_wanted(
+    examples: ExampleSet, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, stops: bool, epochs: int
+) -> None:
+    figures = iter([(0.1, 0.0), (0.2, 0.0), (0.2, 0.0), (0.3, 0.0), (0.4, 0.0)])
+    monkeypatch.setattr(training, "validate", lambda *_: next(figures))
+    plan, seen = replace(PLAN, epochs=5, batch_pools=999), list[dict[str, float]]()
+    train(examples, SMALL, WEBQA_RECIPE, plan, tmp_path, on_epoch=seen.append, stops_below_vote=stops)
+    assert [epoch["accuracy"] for epoch in seen] == [0.1, 0.2, 0.2, 0.3, 0.4][:epochs]
+
+
+def test_a_summary_says_what_was_trained_on_and_how_well(examples: ExampleSet, tmp_path: Path) -> None:
+    losses: list[float] = []
+    plan = replace(PLAN, epochs=1)
+    found = train(examples, SMALL, WEBQA_RECIPE, plan, tmp_path, on_step=losses.append)
+    assert found.training["questions"] == {"train": len(examples.train()), "validation": len(examples.validation())}
+    accuracy, f1 = training.validate(found.net, examples, examples.validation())
+    assert (found.training["validation_accuracy"], found.training["validation_f1"]) == (accuracy, f1)
+    [epoch] = found.training["epochs"]
+    assert (epoch["loss"], epoch["accuracy"], epoch["f1"]) == (pytest.approx(np.mean(losses)), accuracy, f1)
+    assert epoch["vote"] == found.training["validation_vote"] == examples.vote_accuracy(examples.validation())
+    labels = examples.block(examples.train(), WEBQA_RECIPE).labels
+    assert found.training["positive_weight"] == pytest.approx(float((labels == 0).sum() / labels.sum()))
+    assert found.likeness is not None
+
+
+@pytest.mark.parametrize("name", ["abacus", "meta:x", "cuda:99"])
+def test_a_device_that_torch_cannot_use_is_refused(name: str) -> None:
+    assert device_named("cpu") == torch.device("cpu")
+    with pytest.raises(UsageError, match=f"--device {name}"):
+        device_named(name)
 
 
 def test_pools_of_other_words_are_unlike_those_trained_on(examples: ExampleSet, tmp_path: Path) -> None:

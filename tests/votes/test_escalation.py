@@ -4,7 +4,6 @@ from collections.abc import Iterable, Iterator
 
 import pytest
 
-import tracerank as tr
 from tests.builders import pool_of, ranked, rollout
 from tests.scripted_chat import FakeChat
 from tracerank.chat.solagg import SolAgg
@@ -146,7 +145,7 @@ def test_a_verifier_and_an_aggregator_stand_behind_the_shipped_selector() -> Non
     judge = FakeChat(lambda asked: "YES" if 'Answer: "Bern"' in asked else "NO")
     writer = FakeChat(lambda asked: "<answer>Bern</answer>")
     for second in (Verifier(judge), SolAgg(writer)):
-        decision = tr.Escalating(load_selector(), second, below=1.0).decide(pool)
+        decision = Escalating(load_selector(), second, below=1.0).decide(pool)
         assert decision.answer == "Bern"
         assert decision.escalated is not None
         assert decision.usage is not None

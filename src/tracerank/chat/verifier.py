@@ -122,7 +122,7 @@ def _verdict_token(tokens: Sequence[TokenLogprob], said: str) -> TokenLogprob | 
 
 
 def _begins(token: str, word: str) -> bool:
-    """Whether the token is the word or its beginning, in whatever case and with whatever signs around it."""
+    """Whether the token is the word or its beginning, in any case and with any signs around it."""
     letters = "".join(char for char in token.lower() if char.isalpha())
     return bool(letters) and word.startswith(letters)
 

@@ -69,7 +69,7 @@ def kind_of(form: Form, question: Line) -> str:
 def cues_of(question: str) -> list[int]:
     """Hashes of what in a question hints at the kind of its answer: the words around its question word."""
     words = question_words(question)
-    if not words or (not question.isascii() and is_unspaced(question)):
+    if not words or is_unspaced(question):
         return []  # the absence of English question words means nothing in another script
     at = next((index for index, word in enumerate(words) if word in QUESTION_WORDS), None)
     cues = [f"first {words[0]}", f"last {words[-1]}", f"end {' '.join(words[-2:])}"]

@@ -16,7 +16,7 @@ from tracerank.errors import ChatError
 from tracerank.lab.policies import Agent, Policy
 from tracerank.pools.canonical import record_to_parsed, rollout_to_record
 from tracerank.pools.types import Question, Rollout
-from tracerank.readers.question_files import digest_of
+from tracerank.readers.sources.question_files import digest_of
 from tracerank.runs.atomic import line_of, write_lines
 from tracerank.runs.resumable import ResumableLines
 from tracerank.sampling.run_log import FAILED, has_failed
@@ -156,7 +156,7 @@ def sample(agent: Agent, tasks: Iterable[Task], seed: int = 0) -> Iterator[Sampl
 
 
 def _made(policy: Policy, task: Task, seed: int) -> list[Sampled]:
-    """The rollouts of a task; where a server fails they keep their place, with the reason."""
+    """The rollouts of a task; where a server fails they keep their position, with the reason."""
     try:
         return [(task.question, rollout) for rollout in policy.rollouts(task.question, task.samples, seed)]
     except ChatError as error:

@@ -72,7 +72,7 @@ def role_of(fields: Fields) -> words.Role | None:
 
 
 def is_passing(fields: Fields) -> bool:
-    """Whether an object is a piece of something that is logged whole as well, or nothing that was said to anybody."""
+    """Whether an object is a piece of something that is logged whole as well, or was not said to the user."""
     if fields.get("partial") is True or fields.get("thought") is True or fields.get("isapierrormessage") is True:
         return True
     kind = kind_of_part(fields)

@@ -11,9 +11,9 @@ from typing import Any
 
 from tracerank.readers import vocabulary as words
 from tracerank.readers.assemble import Dialogue, dialogue_of, stated_answer
-from tracerank.readers.calls.text_calls import CALL_TAGS, spoken, tagged_returns, written_calls
+from tracerank.readers.calls.text_calls import CALL_TAGS, RETURN_TAG, spoken, tagged_returns, written_calls
 from tracerank.readers.chat_roles import as_the_agent_saw
-from tracerank.readers.events import Asked, Called, Event, Returned, Said
+from tracerank.readers.events import Called, Event, Returned, Said, UserTurn
 from tracerank.readers.hosted import cited_in, grounded_call
 from tracerank.readers.reading import MAX_SHOWN, Reading
 from tracerank.readers.results import Result
@@ -102,11 +102,13 @@ class _Walk:
         self._is_final = True  # that message may be the answer
         self._parts: list[tuple[str, tuple[Result, ...]]] = []  # words of that message, since its last call
         self._said = ""  # the last words, if nothing was called since
+        self._tagged_texts: list[str] = []  # messages of returns in tags, since the last calls
         self._pieces: dict[str, str] = {}  # words that a stream passes on, by the id of their part
 
     def through(self, value: object) -> None:
         """All of a value."""
         self.enter(value, None, _MAX_DEPTH)
+        self._end_tagged()
         self._flush()
 
     # ---- where things stand
@@ -289,12 +291,14 @@ class _Walk:
             self.names.setdefault(call.name, [])
             self.names[call.name] = self.names[call.name] or list(arguments)[:MAX_SHOWN]
         self._pieces.clear()  # words before a call
+        self._end_tagged()
         self._flush()
         self._said = ""
         self._open += call.id is None
         self.events.append(Called(call.name, arguments, call.id, self._turn, call.kind, call.results))
 
     def _return(self, found: Returned) -> None:
+        self._end_tagged()
         self._flush()
         self._open -= found.id is None and self._open > 0
         self.events.append(found)
@@ -305,12 +309,14 @@ class _Walk:
             return
         if role == "user":
             if not self._tagged(text) and not _NOT_ASKED.match(text):
+                self._end_tagged()
                 self._flush()
-                self.events.append(Asked(text.removeprefix(_NEW_TASK)))
+                self.events.append(UserTurn(text.removeprefix(_NEW_TASK)))
             return
         if role == "tool":
             self._tagged(text)
             return
+        self._end_tagged()
         self.unsigned += role is None
         if calling := _CALLING.match(text):
             self.enter(decoded_value(text[calling.end() :].strip()), "agent", 3)
@@ -348,11 +354,18 @@ class _Walk:
         if observed := _OBSERVED.match(text):
             self._return(Returned(text[observed.end() :], observed[1]))
             return True
-        if not self._open or "<tool_response>" not in text:
+        if not self._open or RETURN_TAG not in text:
             return False
-        for part in tagged_returns(text, self._open):
-            self._return(Returned(part))
+        self._tagged_texts.append(text)
         return True
+
+    def _end_tagged(self) -> None:
+        """Takes up what came back in tags since the last calls, when all of it is there."""
+        if not self._tagged_texts:
+            return
+        texts, self._tagged_texts = self._tagged_texts, []
+        for part in tagged_returns(texts, self._open):
+            self._return(Returned(part))
 
 
 def _stated(value: object) -> str | None:

@@ -94,7 +94,7 @@ class Result:
 
     @property
     def missing(self) -> Missing:
-        """Which evidence would settle the question, to aim further runs; no model is called."""
+        """Which evidence would decide the question, to aim further runs; no model is called."""
         return self.decision.missing or gaps(self.pool, self.decision)
 
     def _repr_html_(self) -> str:
@@ -125,7 +125,7 @@ async def best_of(
 
     A coroutine: ``await`` it, or call ``run_best_of``. A run that raises or exceeds ``timeout`` seconds costs only
     itself; if all fail, ``AgentError`` is raised. After ``deadline`` seconds the decision is made on what there is.
-    ``log`` names a file to which each run is appended when it ends; the same call resumes from it. Of ``tr.Escalating``
+    ``log`` names a file to which each run is appended when it ends; the same call resumes from it. Of ``Escalating``
     the second method is called at most once, at the end. ``method`` and ``rule`` are as in ``tr.Session``.
     """
     if parallel < 1:

@@ -21,7 +21,7 @@ from tracerank.pools.types import BROWSING, WEBQA
 
 @dataclass(frozen=True, slots=True)
 class Preset:
-    """Everything that settles a world but its seed and size."""
+    """Everything that determines a world except its seed and size."""
 
     world: WorldModel
     search: SearchModel
@@ -119,7 +119,7 @@ SCATTERED: Mapping[str, Preset] = MappingProxyType(
         ),
     }
 )
-"""The same shapes, but what tells a right page from a wrong one stands apart from the fact, so that few rollouts saw
+"""The same shapes, but what separates right pages from wrong ones stands apart from the fact, so that few rollouts saw
 both. In ``PAPER`` a perfect reader of a rollout's own evidence is within a point of one that reads the whole pool's.
 Fixed from the shapes and from what the pages state, before any selector was trained on it."""
 

@@ -163,10 +163,10 @@ class _Trail:
         blocks = _search_blocks(call, queries)
         # A batch whose results cannot be told apart stays one search.
         asked = queries if len(blocks) == len(queries) > 1 else (" | ".join(queries),)
-        for place, query in enumerate(asked):
+        for index, query in enumerate(asked):
             found = _Found(encodable(normalize_text(query)))
             self.searches.append(found)
-            for result in blocks[place] if place < len(blocks) else ():
+            for result in blocks[index] if index < len(blocks) else ():
                 self._list(result, found)
 
     def _list(self, result: Result, found: _Found) -> None:

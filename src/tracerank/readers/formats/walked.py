@@ -257,7 +257,7 @@ def tells_run(record: Record) -> bool:
 
 
 def is_conversation(record: Record) -> bool:
-    """Whether the record holds messages in which somebody asks and an assistant answers, with or without tools."""
+    """Whether the record holds messages in which a user asks and an assistant answers, with or without tools."""
     plain = decoded(record)
     listed = next((one for name in _MESSAGES if isinstance(one := plain.get(name), list) and any(map(_role, one))), [])
     both = [*plain["prompt"], *listed] if isinstance(plain.get("prompt"), list) else listed
