@@ -73,7 +73,7 @@ class RelationLayer(nn.Module):
         return self.slot_of_weight[slot], self.slot_of_bias[slot]
 
     def forward(self, states: States, graph: Batch) -> States:
-        """Synchronous update of all node types that hear a relation."""
+        """Synchronous update of all node types that receive messages."""
         norms = {"search": self.search_norm, "evidence": self.evidence_norm, "document": self.document_norm}
         updated = {"query": states["query"]}
         for kind, norm in norms.items():
@@ -84,11 +84,11 @@ class RelationLayer(nn.Module):
 
     def message(self, kind: str, states: States, graph: Batch) -> Tensor:
         """m_v of all nodes of a type: the sum over relations r of W_r Mean h_u + b_r; the bias also without u."""
-        heard = [(relation, *self.parameters_of(relation)) for relation in self.relations if relation.target == kind]
-        biases = torch.stack([bias for *_, bias in heard])
+        incoming = [(each, *self.parameters_of(each)) for each in self.relations if each.target == kind]
+        biases = torch.stack([bias for *_, bias in incoming])
         # A product instead of a sum: its backward pass gives every bias a gradient with memory of its own.
         message = (biases.new_ones(len(biases)) @ biases).repeat(len(states[kind]), 1)
-        for relation, weight, _ in heard:
+        for relation, weight, _ in incoming:
             neighbours = graph.neighbours[relation.name]
             transformed = linear(neighbours.means(states[relation.source]), weight.t())
             if neighbours.of_target is not None:
@@ -98,7 +98,7 @@ class RelationLayer(nn.Module):
 
 
 class GraphReadout(nn.Module):
-    """Control: answers hear the mean of their searches and of their evidence instead of attending to them."""
+    """Control: answers receive the means of their searches and of their evidence instead of attending to them."""
 
     def __init__(self, hidden: int, dropout: float) -> None:
         super().__init__()
