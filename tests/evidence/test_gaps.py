@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import tracerank as tr
 from tests.builders import pool_of, ranked, rollout
 from tracerank.evidence.gaps import NO_QUERIES, NO_TEXTS, gaps
 from tracerank.evidence.names import MAX_NAMES, names_in
+from tracerank.methods import load_method
 from tracerank.pools.pool import Pool
 from tracerank.votes.base import Decision
 from tracerank.votes.missing import ANSWER, QUESTION, Missing, Repeated, Unasked
@@ -196,9 +196,9 @@ def test_answers_in_scripts_without_spaces_are_found_in_texts() -> None:
 
 def test_gaps_are_plain_values_the_same_each_time_and_change_no_decision() -> None:
     seen = pool_of(*(rollout(f"Answer {n}", ranked(f"query {n}", "text")) for n in range(20)), question=ASKED)
-    decision = tr.load_method().decide(seen)
-    found = tr.gaps(seen, decision)
-    assert found == tr.gaps(seen, decision)
+    decision = load_method().decide(seen)
+    found = gaps(seen, decision)
+    assert found == gaps(seen, decision)
     assert decision.missing is None
     assert len(found.unsupported) == 6
     assert json.loads(json.dumps(found.record()))["unsupported"]
