@@ -5,23 +5,17 @@ and yet end without an answer, in ``conclusions.py``; here is what the question 
 to take an answer for one costs its vote, to take one for an answer only leaves it what the paper gives it.
 """
 
-import re
 from functools import lru_cache
 
 from tracerank.answers.conclusions import ends_without_answer
-from tracerank.answers.denial_phrases import UNMARKED, has_denial_words, plain_words, rule
+from tracerank.answers.denial_phrases import plain_words, rule
 from tracerank.answers.denials import denies, denies_first, may_deny, names_likely
 from tracerank.answers.english import NEGATIONS, words
 from tracerank.answers.question_profile import QuestionProfile, read_question
-from tracerank.answers.text_keys import fold, readable, tokens_of, without_accents
+from tracerank.answers.text_keys import fold, readable, tokens_of
 
 MAX_CHARACTERS = 1200
 """Characters; of a longer text only the first and the last paragraph are read, and both must say so."""
-_LETTERS = re.compile(r"[a-z]+|[0-9]+")
-_FOREIGN = re.compile("[^\\x00-\u017f\u2010-\u2015\u2018\u2019\u201c\u201d\u2026]")
-"""What a quick look cannot read: all but Latin letters and common marks."""
-_PLAIN_QUOTES = str.maketrans("\u2018\u2019\u00b4", "'''")
-_SHORTENED = frozenset((*UNMARKED, "cannot", "n"))
 _QUOTES = "\"'*_"
 _AROUND = f" {_QUOTES}"
 _FEW_PARAGRAPHS = 3
@@ -38,20 +32,13 @@ _TITLED = frozenset(
     )
 )
 _ABBREVIATED = frozenset(words("symbol abbreviation abbreviated acronym code codes stand stands initials letters"))
-_MATHEMATICAL = frozenset(
-    words("divided zero value limit slope tangent logarithm log expression equation function form solution result")
-)
+_SYMBOLS = frozenset(("na", "n a", "nan", "null", "nil"))
 _CHOOSING = frozenset(words("or these following any either between"))
 _SPANISH_QUESTIONS = frozenset(words("quien quienes cuando donde cual cuales que cuanto cuanta cuantos cuantas como"))
-_SYMBOLS = frozenset(("na", "n a", "nan", "null", "nil"))
-_DATED = frozenset(("tbd", "tba"))
-_INDEFINITE = frozenset(("undefined", "indeterminate"))
 
 
 def abstains(answer: str | None, question: str = "") -> bool:
     """Whether an answer is empty or only says that there is none; the question can make an answer of such words."""
-    if answer and _plainly_tells(answer):
-        return False
     text = _folded_lines(answer or "")
     bare = text.strip(_AROUND)
     if not bare:
@@ -61,21 +48,6 @@ def abstains(answer: str | None, question: str = "") -> bool:
     profile = read_question(question)
     is_quoted = text[0] == text[-1] == '"'
     return not _can_answer(bare, profile) and not (is_quoted and not _TITLED.isdisjoint(profile.said))
-
-
-def _plainly_tells(text: str) -> bool:
-    """Whether a text has words and not those that a denial needs; a quick look that spares most answers more."""
-    if not text.isascii():
-        if _FOREIGN.search(text):
-            return False
-        text = without_accents(text.translate(_PLAIN_QUOTES))
-    text = text.lower()
-    if "&" in text or "`" in text or "n't" in text:
-        return False
-    found = set(_LETTERS.findall(text))
-    if "'" in text:
-        found.update(_LETTERS.findall(text.replace("'", "")))
-    return bool(found) and _SHORTENED.isdisjoint(found) and not has_denial_words(found)
 
 
 def _folded_lines(text: str) -> str:
@@ -120,7 +92,6 @@ _short_ends_without = lru_cache(maxsize=4096)(ends_without_answer)
 def _can_answer(text: str, profile: QuestionProfile) -> bool:
     """Whether the question makes an answer of a text that mostly says nothing."""
     tokens = tokens_of(text)
-    said = " ".join(tokens)
     if not tokens:
         return False
     if profile.said.issuperset(tokens):
@@ -128,13 +99,9 @@ def _can_answer(text: str, profile: QuestionProfile) -> bool:
     if rule("none").fullmatch(plain_words(text)):
         is_open = profile.may_be_polar is False and profile.wants != "number"
         return not is_open or not _CHOOSING.isdisjoint(profile.said)
-    if said in _SYMBOLS:
+    if " ".join(tokens) in _SYMBOLS:
         is_name = text.istitle() and text.isalpha()  # Na, Nan
         return is_name or profile.wants == "number" or not _ABBREVIATED.isdisjoint(profile.said)
-    if said in _DATED and profile.wants == "date":
-        return True
-    if said in _INDEFINITE and not _MATHEMATICAL.isdisjoint(profile.said):
-        return True
     is_short = 1 < len(tokens) <= 3 or tokens[0] == "i"
     if is_short and _is_titled(text) and not _TITLED.isdisjoint(profile.said):
         return True  # the album "No Answer"

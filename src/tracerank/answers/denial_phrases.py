@@ -24,7 +24,7 @@ _SHORTENED = (
     (re.compile(r"(?<=\bi)'d\b", re.I), " would"),
 )
 _MAY_BE_SHORT = re.compile(r"'|cannot|n[/. ]\s*a", re.I)
-UNMARKED = {
+_UNMARKED = {
     word: f"{word[:-2]} not" for word in words("dont doesnt didnt isnt wasnt arent werent couldnt havent hasnt hadnt")
 }
 _SKIPPED = frozenset(
@@ -53,7 +53,7 @@ def plain_words(text: str) -> str:
     if _MAY_BE_SHORT.search(text):
         for pattern, full in _SHORTENED:
             text = pattern.sub(full, text)
-    kept = [UNMARKED.get(word, word) for word in tokens_of(text) if word not in _SKIPPED]
+    kept = [_UNMARKED.get(word, word) for word in tokens_of(text) if word not in _SKIPPED]
     return "".join(f" {word}" for word in kept)
 
 

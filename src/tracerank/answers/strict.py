@@ -20,7 +20,7 @@ from tracerank.answers.question_profile import QuestionProfile, read_question
 from tracerank.answers.text_keys import bounded_cache, comparable, fold, tokens_of
 from tracerank.answers.units import BEFORE_NUMBERS, CURRENCIES, MEASURED, MONEY, UNITS
 from tracerank.answers.value_scan import values_in
-from tracerank.answers.values import DATE, DECADE, NUMBER, NUMERAL, ORDINAL, SCORE, TIME, Value
+from tracerank.answers.values import DATE, DECADE, NUMBER, NUMERAL, ORDINAL, SCORE, Value
 
 MAX_ANSWER = 10_000
 """Characters; longer texts are compared letter by letter, whatever their case and white space."""
@@ -158,7 +158,7 @@ def _value_key(value: Value, text: str, profile: QuestionProfile) -> str:
         if not month or (profile.which_year and year):
             return f"number:{value.bound}{year}|"
         return f"date:{value.bound}{year}-{month}-{day}" if (year or day) and _is_day(year, month, day) else ""
-    if value.kind in (ORDINAL, DECADE, TIME):
+    if value.kind in (ORDINAL, DECADE):
         return f"{value.kind}:{value.number:g}"
     return f"range:{value.parts}" if value.kind == SCORE else ""
 

@@ -1,4 +1,4 @@
-"""Typed values: a number with sign, bound and unit, a date, a time, a version, a score, an ordinal or a numeral.
+"""Typed values: a number with sign, bound and unit, a date, a version, a score, an ordinal or a numeral.
 
 ``relation`` says whether two are the same, exclude each other, or cannot be compared.
 """
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from tracerank.answers.units import MONEY
 
-NUMBER, DATE, TIME, VERSION = "number", "date", "time", "version"
+NUMBER, DATE, VERSION = "number", "date", "version"
 SCORE, ORDINAL, NUMERAL, DECADE = "score", "ordinal", "numeral", "decade"
 _ROUND = 1000
 _SLACK_OF_CALENDAR = 0.02
@@ -23,7 +23,7 @@ class Value:
     """Where it stands in the folded text."""
     end: int
     number: float = 0.0
-    """In the base unit, with its sign; of an ordinal or a numeral, which one; of a time, minutes."""
+    """In the base unit, with its sign; of an ordinal or a numeral, which one."""
     unit: str = ""
     """The base unit or currency; empty: a bare number."""
     count: float = 0.0

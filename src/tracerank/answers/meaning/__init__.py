@@ -2,5 +2,5 @@
 
 Rules on text and the answers of one pool only; no vectors, no model, neither numpy nor torch. Each module builds on
 those before it: words, values, relations, spans, choosing, statements, reading, contradiction, comparing, anchors,
-pairs, aliases, and then grouping and rightness.
+pairs, and then grouping and rightness.
 """

@@ -75,9 +75,9 @@ def _share(
 
 def asserts(reading: AnswerReading, anchor: AnswerReading, lexicon: Lexicon) -> float:
     """How strongly an answer asserts what a bare one says."""
-    known = lexicon.memory.asserts.get((reading.text, anchor.text))
+    known = lexicon.asserts.get((reading.text, anchor.text))
     if known is None:
-        known = lexicon.memory.asserts[reading.text, anchor.text] = _asserts(reading, anchor, lexicon)
+        known = lexicon.asserts[reading.text, anchor.text] = _asserts(reading, anchor, lexicon)
     return known
 
 

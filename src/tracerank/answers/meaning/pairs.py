@@ -16,7 +16,6 @@ from itertools import combinations
 from tracerank.answers.meaning.anchors import Profiles, Shares, anchor_profiles
 from tracerank.answers.meaning.comparing import (
     Lexicon,
-    Memory,
     asserted,
     conflict,
     initials,
@@ -130,14 +129,13 @@ def pair_weights() -> PairWeights:
 def pair_features(
     readings: Sequence[AnswerReading],
     profile: QuestionProfile,
-    memory: Memory | None = None,
     weights: PairWeights | None = None,
 ) -> tuple[dict[Pair, tuple[float, ...]], frozenset[Pair]]:
     """The features of every pair that may be one, in the order of ``FEATURES``, and the pairs that never are.
 
     ``weights``: those that the pairs are scored by, to leave out pairs that change no group.
     """
-    lexicon = read_lexicon(readings, profile, memory)
+    lexicon = read_lexicon(readings, profile)
     akin = akin_pairs(readings, lexicon)
     is_bare = [reading.is_bare for reading in readings]
     long = not all(is_bare)

@@ -26,14 +26,7 @@ _LABEL = lazy_pattern(
     rf"|^[*_#>\s]{{0,6}}{_LEADS}(?:\.?[*_]{{2,3}}|\s?[–—-]\s|\.\s)\s{{0,3}}|\s{0, 3}(?:→|=>|⇒)\s{0, 3}(?=[^→⇒\n=]*\Z)",
     re.I | re.M,
 )
-_MAY_LABEL = lazy_pattern(r"[:：→⇒<]|=>|\\boxed|\b(?:answer|conclusion|summary|verdict|result|dr|line)\b", re.I)
-_WRAPPED = lazy_pattern(
-    r"\\boxed\s?\{(?:\\(?:text|mathrm|textbf|mathbf)\s?\{)?(?P<boxed>[^{}\n]{1,160})\}"
-    r"|<(?:final_)?answer>\s{0,3}(?P<tagged>[^<>]{1,160}?)\s{0,3}</(?:final_)?answer>"
-    r"|\"(?:final_)?answer\"\s{0,3}:\s{0,3}(?:\"(?P<quoted>[^\"\n]{1,160})\"|(?P<number>[0-9.,]{1,40})(?=\s{0,3}[,}]))",
-    re.I,
-)
-"""What agents put their answer into."""
+_MAY_LABEL = lazy_pattern(r"[:：→⇒]|=>|\b(?:answer|conclusion|summary|verdict|result|dr|line)\b", re.I)
 _MAX_LABELLED = 160
 _NOTE = lazy_pattern(r"[\s*_;,(|-]{0,6}\bconfidence(?: level| score)?[ *_]{0,4}[:：=]|\(?\bsources?[ *_]{0,4}:", re.I)
 _BOLD = lazy_pattern(r"\*\*([^*]{1,200})\*\*|(?<!_)__([^_]{1,200})__(?!_)")
@@ -63,7 +56,6 @@ _WEAK = lazy_pattern(
     r"|the capital|birthplace of)\b",
     re.I,
 )
-_TAIL = lazy_pattern(r", (?:[A-Z][\w.'-]*(?: [A-Z][\w.'-]*){0,2})(?:, [A-Z][\w. ]{0,30})?\W{0,4}\Z")
 _OPENING = lazy_pattern(
     r"(?:(?:and )?(?:so|thus|therefore|hence|accordingly)[, ]+)?(?:it(?:'s| is| was)|they(?:'re| are"
     r"| were)|he(?:'s| is| was)"
@@ -76,7 +68,7 @@ _HEAD_END = lazy_pattern(
     re.I,
 )
 
-PLAIN, ASIDE, WEAK, TAIL = "plain", "aside", "weak", "tail"
+PLAIN, ASIDE, WEAK = "plain", "aside", "weak"
 
 
 class Span(NamedTuple):
@@ -129,10 +121,6 @@ def labelled(text: str, within: Span) -> Span | None:
     best: Span | None = None
     if not _MAY_LABEL.search(text, *within):
         return best
-    for wrapped in _WRAPPED.finditer(text, *within):
-        best = trimmed(text, Span(*wrapped.span(wrapped.lastgroup or 0)))
-    if best and best.start < best.end:
-        return best
     for label in _LABEL.finditer(text, *within):
         start = label.end()
         while start < within.end and text[start] in " \n*":
@@ -167,11 +155,12 @@ def stressed(text: str, within: Span) -> list[Span]:
 
 
 def clauses(text: str, sentence: Span) -> Iterator[tuple[Span, str]]:
-    """The clauses of a sentence with what they are: plain, an aside, a contrast, a place behind a name."""
+    """The clauses of a sentence with what they are: plain, an aside, or a contrast."""
     start = sentence.start
-    for end, after, aside in _breaks(text, sentence):
-        yield from _clause(text, Span(start, end))
-        if aside:
+    for end, after, is_aside in _breaks(text, sentence):
+        if text[start:end].strip(" ,;:-–—"):
+            yield Span(start, end), WEAK if _WEAK.match(text, start, end) else PLAIN
+        if is_aside:
             yield Span(end + 1, after - 1), ASIDE
         start = after
 
@@ -180,19 +169,6 @@ def _breaks(text: str, sentence: Span) -> Iterator[tuple[int, int, bool]]:
     for gap in _BREAK.finditer(text, *sentence):
         yield gap.start(), gap.end(), gap[0].startswith("(")
     yield sentence.end, sentence.end, False
-
-
-def _clause(text: str, span: Span) -> Iterator[tuple[Span, str]]:
-    if not text[span.start : span.end].strip(" ,;:-–—"):
-        return
-    if _WEAK.match(text, *span):
-        yield span, WEAK
-        return
-    tail = _TAIL.search(text, *span)
-    if tail and text[span.start : tail.start()].strip(EDGES):
-        yield Span(tail.start() + 2, span.end), TAIL
-        span = Span(span.start, tail.start())
-    yield span, PLAIN
 
 
 def head(text: str, span: Span) -> Span:

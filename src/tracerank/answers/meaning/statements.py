@@ -121,12 +121,9 @@ _LINES = lazy_pattern(r"(?<![^\S\n])[^\S\n]*+\n[\s*•-]*+")
 _VAGUE = frozenset(words("several some others other many his her their fellow various more etc"))
 MAX_ITEM_WORDS = 6
 
-_MORE_LINES = lazy_pattern(r"(?:[ \t]{0,4}\n\s{0,4}[-*•]?\s?[^\s:]+(?: [^\s:]+){0,5}){1,12}\s*\Z")
-"""What may follow a labelled answer of several lines."""
 _ENDS = 3
 """Characters around what answers that hold no value."""
 _WORDS = re.compile(r"[^\W_]+(?:'[^\W_]+)?")
-_NAMES_ONLY = re.compile(r"[A-Z][a-z]+(?: [A-Z][a-z]+){0,4}")
 
 _SUFFIXES = {
     "jr": "younger", "junior": "younger", "younger": "younger", "fils": "younger", "son": "younger",
@@ -194,10 +191,6 @@ def without_lead(text: str) -> str:
 def read_statement(body: str, span: Span, profile: QuestionProfile, is_short: bool, is_bare: bool) -> Statement:
     """The parts of an answer, of which the span is what answers."""
     focus = body[slice(*(without_note(body, Span(0, len(body))) if is_bare else span))]
-    if is_bare and _NAMES_ONLY.fullmatch(focus):
-        return _named(focus, profile)
-    if not is_bare and (more := _MORE_LINES.match(body, span.end)):
-        focus = body[span.start : more.end()]
     text = without_lead(fold(focus).strip()).strip(" *_\"'`.")
     said = frozenset(tokens(text))
     rejected, asserted = _mentions(fold(body[:MAX_BODY]), profile)
@@ -218,21 +211,6 @@ def read_statement(body: str, span: Span, profile: QuestionProfile, is_short: bo
         identifier=_identifier(text, profile),
         is_short=is_short,
         is_bare=is_bare,
-    )
-
-
-def _named(text: str, profile: QuestionProfile) -> Statement:
-    """A few capitalised words: a name and nothing else."""
-    values = values_in(text)
-    return NOTHING_STATED._replace(
-        text=text,
-        said=frozenset(tokens(text)),
-        words=tuple(text.lower().split()),
-        values=values,
-        all_values=values,
-        name=read_name(text),
-        is_short=True,
-        is_bare=True,
     )
 
 

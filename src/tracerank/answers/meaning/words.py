@@ -173,8 +173,6 @@ def keys(word: str) -> tuple[str, ...]:
     found: tuple[str, ...] = (f"<{word[:3]}",)
     if len(word) > 3:
         first = _FIRST_SOUNDS.get(word[:2]) or _FIRST_LETTERS.get(word[0], word[0])
-        if first == "t" and word[:3] == "tch":
-            first = "k"
         rough = word.translate(_ROUGH)
         found = f"<{word[:3]}", f">{first}{word[-2:]}", f"|{first}{rough[:1]}{rough[-1:]}"
     if known := same(word):
@@ -228,8 +226,6 @@ def _unlike(a: str, b: str) -> tuple[str, str]:
 
 def _distance(a: str, b: str) -> int:
     """Levenshtein's."""
-    if not a or not b:
-        return len(a) + len(b)
     row = list(range(len(b) + 1))
     for i, x in enumerate(a, 1):
         last, row[0] = row[0], i
@@ -241,8 +237,6 @@ def _distance(a: str, b: str) -> int:
 @lru_cache(maxsize=_KEPT_PAIRS)  # the words of a pool meet again and again
 def word_likeness(a: str, b: str) -> float:
     """How far two words that are no values name the same, 0 to 1; what is above 0 is at least 0.6."""
-    if a == b:
-        return 1.0
     same_a, same_b = same(a), same(b)
     if same_a and same_b:
         return 0.95 if same_a == same_b else 0.0
