@@ -6,10 +6,20 @@ from functools import lru_cache
 
 from tracerank.answers.english import MONTHS, SMALL_NUMBERS, SMALL_ORDINALS, TENS_VALUES, words
 from tracerank.answers.lazy_patterns import lazy_pattern
-from tracerank.answers.numerals import NUMERALS, numerals_in
 from tracerank.answers.text_keys import fold, without_accents
 from tracerank.answers.units import BEFORE_NUMBERS, CURRENCIES, MEASURED, MONEY_SCALES, SCALES
-from tracerank.answers.values import DATE, DECADE, NUMBER, NUMERAL, ORDINAL, SCORE, VERSION, Value
+from tracerank.answers.values import (
+    DATE,
+    DECADE,
+    NUMBER,
+    NUMERAL,
+    NUMERALS,
+    ORDINAL,
+    SCORE,
+    VERSION,
+    Value,
+    numerals_in,
+)
 
 MAX_TEXT = 2000
 """Characters in which values are looked for."""

@@ -28,10 +28,6 @@ EQUAL = [
     ("How many people live there?", "1.2 million", "1.23 million"),
     ("When was the war?", "1914-1918", "from 1914 to 1918"),
     ("What year was he born?", "12 May 1970", "1970"),
-    ("Which is older, the Tower or the Abbey?", "the former", "The Tower"),
-    ("Which is older, the Tower or the Abbey?", "the latter", "The Abbey"),
-    ("Which is older, the Tower or the Abbey?", "Both", "They are both equally old."),
-    ("Which is older, the Tower or the Abbey?", "neither", "Neither of them"),
     ("What trade do they share?", "filmmaker", "film director"),
     ("Who runs the sport?", "BCCI", "It is run by the Board of Control for Cricket in India."),
     ("Who painted it?", "\\boxed{Rembrandt}", "Rembrandt"),
@@ -54,7 +50,6 @@ UNEQUAL = [
     ("How many people live there?", "1.2 million", "1.3 million"),
     ("When was the war?", "1914-1918", "1915-1918"),
     ("Which is older, the Tower or the Abbey?", "both", "The Tower"),
-    ("Which is older, the Tower or the Abbey?", "the latter", "the former"),
     ("Which is older, the Tower or the Abbey?", "both", "neither"),
 ]
 APART = [
@@ -70,9 +65,7 @@ CORES = [
     ("Who painted it?", "Rembrandt", "Rembrandt"),
     ("Who painted it?", "**Rembrandt**", "Rembrandt"),
     ("Who painted it?", "Final answer: Rembrandt", "Rembrandt"),
-    ("Who painted it?", "Exact Answer: Rembrandt\nConfidence: 85%", "Rembrandt"),
     ("Who painted it?", "I looked at three pages. So the answer is **Rembrandt**, who lived in Leiden.", "Rembrandt"),
-    ("Who painted it?", "Exact Answer: Rembrandt Confidence: 85%", "Rembrandt"),
     ("In what city was Ada born?", "Ada was born in Vantaa, Finland.", "Vantaa"),
     ("Where does she live?", "Greenwich Village, New York City", "Greenwich Village"),
 ]

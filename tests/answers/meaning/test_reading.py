@@ -1,9 +1,10 @@
 """What is read in one answer: values, clauses, polarity, options, and how much of a long text."""
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tracerank.answers.meaning import reading
 from tracerank.answers.meaning.reading import MAX_SENTENCES, read_answer
 from tracerank.answers.meaning.values import likeness, tokens
 from tracerank.answers.meaning.words import word_likeness
@@ -91,6 +92,53 @@ def test_of_a_hostile_long_text_a_bounded_part_is_read(part: str) -> None:
     reading = read_answer(part * (400_000 // len(part)), "Where is it?")
     assert len(reading.clauses) <= 200 * MAX_SENTENCES
     assert len(reading.cores) <= 6
+
+
+NAMES = st.lists(
+    st.sampled_from(
+        [
+            "the",
+            "The",
+            "Paris",
+            "of",
+            "new",
+            "York",
+            "City",
+            "in",
+            "1997",
+            "May",
+            "3",
+            "not",
+            "Danish",
+            "who",
+            "is",
+            "O",
+            "Anna-Lena",
+            "before",
+            "and",
+            "a",
+            "son",
+            "no",
+            "yes",
+            "Texas",
+            ",",
+            ".",
+        ]
+    ),
+    min_size=1,
+    max_size=8,
+).map(lambda words: " ".join(words).replace(" ,", ",").replace(" .", "."))
+
+
+@given(
+    NAMES,
+    st.sampled_from([CHOICES, "Who built it?", "Are both rivers in Asia?", "When was it?", "", "Where in Texas?"]),
+)
+@settings(deadline=None, max_examples=300)
+def test_a_few_plain_words_are_read_by_the_short_way_as_by_the_long_one(text: str, question: str) -> None:
+    asking = read_question(question)
+    quick = reading._read_name(text.strip(), asking)
+    assert quick is None or quick == reading._read_text(text.strip(), asking)
 
 
 @given(st.lists(st.sampled_from(PARTS), max_size=7).map(" ".join))

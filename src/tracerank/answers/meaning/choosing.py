@@ -25,11 +25,6 @@ _NEGATIVE = lazy_pattern(
 )
 _POSITIVE = lazy_pattern(r"\b(?:both|same|likewise|shares?d?|also|each|as well|too|identical)\b", re.I)
 _ASIDE = lazy_pattern(r"\([^()]*\)")
-_OF_BOTH = lazy_pattern(
-    r"\W*(?:(?:it|they|that)(?:'s| is| was|'re| are| were) |the answer is:? )?(the former|the latter|both|neither)\b",
-    re.I,
-)
-_CHOICES = ("the former", "the latter", "both", "neither")
 _HELD = 0.5
 """Share of an option's own words that a clause must hold."""
 
@@ -76,7 +71,7 @@ _MOSTLY = 0.75
 """Share of a question's telling words that a statement must repeat to be a yes."""
 
 
-def chosen_option(clauses: Clauses, text: str, profile: QuestionProfile) -> tuple[int, float]:
+def chosen_option(clauses: Clauses, profile: QuestionProfile) -> tuple[int, float]:
     """Which option is asserted (-1: none) and by how much more than the other."""
     first, second = profile.options
     own = (_own(first, second), _own(second, first))
@@ -85,15 +80,9 @@ def chosen_option(clauses: Clauses, text: str, profile: QuestionProfile) -> tupl
         for words in own
     ]
     if max(scores) == 0:
-        return _said_of_both(text)
+        return -1, 0.0
     chosen = int(scores[1] > scores[0])
     return chosen, abs(scores[0] - scores[1]) if min(scores) > 0 else max(scores)
-
-
-def _said_of_both(text: str) -> tuple[int, float]:
-    """What an answer chooses that names no option; both and neither are choices of their own."""
-    found = _OF_BOTH.match(text)
-    return (_CHOICES.index(found[1].lower()), 1.0) if found else (-1, 0.0)
 
 
 def _own(option: tuple[str, ...], other: tuple[str, ...]) -> tuple[str, ...]:

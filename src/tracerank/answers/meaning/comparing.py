@@ -10,7 +10,7 @@ from typing import TypeVar
 from tracerank.answers.meaning.contradiction import agree, contradict
 from tracerank.answers.meaning.reading import MAX_PLACED, AnswerReading
 from tracerank.answers.meaning.values import is_value, likeness
-from tracerank.answers.meaning.words import CHANGING, PARENTS, RANKS, STOP, keys
+from tracerank.answers.meaning.words import CHANGING, RANKS, STOP, keys
 from tracerank.answers.question_profile import DATE, NUMBER, QuestionProfile
 from tracerank.answers.values import relation
 
@@ -30,7 +30,7 @@ _NONE: Mapping[str, float] = {}
 class Lexicon:
     """What is known of the words of some answers to one question."""
 
-    __slots__ = ("_near", "_reach", "_weights", "asserted", "asserts", "cores", "may_add", "profile")
+    __slots__ = ("_near", "_reach", "_weights", "asserted", "cores", "may_add", "profile")
 
     def __init__(self, profile: QuestionProfile, words: Iterable[str], sought: Set[str]) -> None:
         """Of all words; only those that are sought will be asked for."""
@@ -41,8 +41,6 @@ class Lexicon:
         """Likeness of two cores."""
         self.asserted: dict[tuple[Words, str], float] = {}
         """How strongly a text asserts a core."""
-        self.asserts: dict[tuple[str, str], float] = {}
-        """How strongly a text asserts what another, bare one says."""
         self._near: dict[str, dict[str, float]] = {}
         self._reach: dict[Words, frozenset[str]] = {}
         self._weights: dict[Words, tuple[tuple[float, ...], float]] = {}
@@ -97,7 +95,7 @@ def _candidates(words: Set[str]) -> set[tuple[str, str]]:
                 if other is not word:
                     shared.setdefault(key, [other]).append(word)
     few = (held for held in shared.values() if len(held) <= _MAX_ALIKE)
-    found = {_ordered(a, b) for held in few for a, b in combinations(held, 2)}
+    found = {ordered(a, b) for held in few for a, b in combinations(held, 2)}
     found.update(combinations(sorted(values[:_MAX_ALIKE]), 2))
     found.update(ranked)
     if letters:
@@ -231,14 +229,8 @@ def conflict(a: AnswerReading, b: AnswerReading, profile: QuestionProfile, *, ma
 
 
 def are_elsewhere(a: Set[str], b: Set[str]) -> bool:
-    """Paris in Texas and Paris in France; Oregon may be told as the United States."""
-    x, y = a - b, b - a
-    return bool(x and y) and wider(x).isdisjoint(b) and wider(y).isdisjoint(a)
-
-
-def wider(regions: Set[str]) -> frozenset[str]:
-    """Each region's country, where it is a state."""
-    return frozenset(PARENTS.get(region, region) for region in regions)
+    """Paris in Texas and Paris in France."""
+    return bool(a - b and b - a)
 
 
 def _foremost(reading: AnswerReading) -> list[str]:
@@ -292,14 +284,14 @@ def linked(
         groups[kept] = sorted(groups[kept] + groups.pop(gone))
         del sums[best]
         for pair in [pair for pair in sums if gone in pair]:
-            moved = _ordered(kept, pair[0] + pair[1] - gone)
+            moved = ordered(kept, pair[0] + pair[1] - gone)
             sums[moved] = sums.get(moved, 0.0) + sums.pop(pair)
         for pair in [pair for pair in apart if gone in pair]:
-            apart.add(_ordered(kept, pair[0] + pair[1] - gone))
+            apart.add(ordered(kept, pair[0] + pair[1] - gone))
     return [groups[index] for index in sorted(groups)]
 
 
-def _ordered(a: Item, b: Item) -> tuple[Item, Item]:
+def ordered(a: Item, b: Item) -> tuple[Item, Item]:
     return (a, b) if a < b else (b, a)
 
 

@@ -183,7 +183,7 @@ def _values_exclude(one: Statement, other: Statement, profile: QuestionProfile, 
         if kind == NUMBERED:
             ours, theirs = _chief(ours), _chief(theirs)
         found = {relation(x, y) for x in ours for y in theirs}
-        if False in found and True not in found and not (_states(one, theirs) or _states(other, ours)):
+        if False in found and True not in found:
             return True
         in_order = zip(ours, theirs, strict=False)  # the scores of several sets
         if kind == SCORE and len(ours) == len(theirs) and any(relation(x, y) is False for x, y in in_order):
@@ -192,8 +192,7 @@ def _values_exclude(one: Statement, other: Statement, profile: QuestionProfile, 
         spans = [any(value.kind == SCORE for value in said.values) for said in (one, other)]
         if spans[0] != spans[1]:
             return True  # 1914-1918 is not 1914
-        may_differ = may_add or profile.wants_year or profile.kind != DATE
-        return not may_differ and _is_coarser(one, other)
+        return profile.kind == DATE and not may_add and not profile.wants_year and _is_coarser(one, other)
     ours_numbered, theirs_numbered = set(numerals(one.values)), set(numerals(other.values))
     has_name = any(value.kind in (ORDINAL, "numeral") for value in (*one.values, *other.values))
     return has_name and bool(ours_numbered and theirs_numbered) and ours_numbered.isdisjoint(theirs_numbered)
@@ -204,10 +203,6 @@ def _is_coarser(one: Statement, other: Statement) -> bool:
     dates = [[value for value in said.values if value.kind == DATED] for said in (one, other)]
     is_mere = one.is_bare and other.is_bare and all(map(len, dates))
     return is_mere and any(value.parts[1] for value in dates[0]) != any(value.parts[1] for value in dates[1])
-
-
-def _states(said: Statement, values: list[Value]) -> bool:
-    return any(relation(x, y) for x in said.all_values for y in values)
 
 
 def _chief(values: list[Value]) -> list[Value]:
@@ -371,7 +366,7 @@ def _wordings_differ(one: Statement, other: Statement, profile: QuestionProfile)
         is_run = any(long[at : at + len(short)] == short for at in range(len(long) - len(short) + 1))
         if is_run and long[-len(short) :] == short and not _SMALL.isdisjoint(more):
             return True
-        return not is_run and not any(word in _MADE for word in more)
+        return not is_run
     return False
 
 
@@ -389,6 +384,5 @@ def _placed_otherwise(one: Statement, other: Statement, own: set[str]) -> bool:
 
 _SCHOOLS = frozenset(("university", "college", "school"))
 _SMALL = frozenset(words("short brief new little concise complete shorter other second"))
-_MADE = frozenset(words("by film movie novel book album song series game released directed written tv soundtrack"))
 _ARTICLES = ("the", "a", "an")
 _WORDS = re.compile(r"[^\W_]+(?:'[^\W_]+)?")

@@ -2,23 +2,24 @@
 
 The probability of a pair comes from what the two answers say by themselves and in terms of the pool's anchors. Groups
 are linked by their mean probability above one threshold, and conflicts keep them apart. Only the set of answers counts:
-neither their order nor how often one is repeated changes a group.
+neither their order nor how often one is repeated changes a group. Answers that are JSON objects, as agents with a
+schema give them, are the same if each of their fields is.
 """
 
+import json
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from tracerank.answers import equivalence
 from tracerank.answers.abstentions import abstains
 from tracerank.answers.equivalence import DEFAULT, LEVELS, NO_GROUP, Aliases
 from tracerank.answers.meaning.comparing import linked
-from tracerank.answers.meaning.fields import grouped_by_fields, objects_in
 from tracerank.answers.meaning.pairs import PairWeights, pair_features, pair_weights
 from tracerank.answers.meaning.reading import AnswerReading, read_answer
 from tracerank.answers.question_profile import read_question
-from tracerank.answers.readable import Readable
-from tracerank.answers.text_keys import comparable
+from tracerank.answers.text_keys import Readable, comparable
 
 MEANING = "meaning"
 MAX_ANSWERS = 2000
@@ -156,3 +157,53 @@ def _renumbered(groups: Sequence[int], joined: Iterable[tuple[int, int]]) -> tup
         root = {group: low if one == high else one for group, one in root.items()}
     numbers: dict[int, int] = {}
     return tuple(NO_GROUP if group == NO_GROUP else numbers.setdefault(root[group], len(numbers)) for group in groups)
+
+
+ASIDES = frozenset((
+    *("analysis", "chain_of_thought", "citations", "confidence", "evidence", "explanation", "rationale", "reason"),
+    *("reasoning", "sources", "steps", "thought", "thoughts", "why"),
+))  # fmt: skip
+"""Fields beside the answer, by their names in small letters."""
+ANSWER_FIELDS = frozenset(("answer", "final_answer", "exact_answer", "short_answer"))
+"""An object with one of these is read as that field alone."""
+
+Grouping = Callable[[Sequence[str | None], str], Sequence[int]]
+
+
+def objects_in(answers: Sequence[str | None]) -> list[Mapping[str, Any] | None] | None:
+    """The fields of the answers, without asides; None: not all of them are objects, or they name their answer."""
+    found: list[Mapping[str, Any] | None] = []
+    for answer in answers:
+        text = None if answer is None else answer.strip()
+        if text and not (text[0] == "{" and text[-1] == "}"):
+            return None
+        try:
+            value = json.loads(text) if text else None
+        except (ValueError, RecursionError):
+            return None
+        own = {name: each for name, each in value.items() if name.lower() not in ASIDES} if value else None
+        if own is not None and not ANSWER_FIELDS.isdisjoint(map(str.lower, own)):
+            return None
+        found.append(own)
+    return found if any(found) else None
+
+
+def grouped_by_fields(
+    objects: Sequence[Mapping[str, Any] | None], question: str, grouping: Grouping
+) -> tuple[int, ...]:
+    """A group number per object; ``NO_GROUP`` where no field says anything."""
+    names = dict.fromkeys(name for one in objects for name in one or ())
+    about = question if len(names) == 1 else ""  # of several fields each answers a part of it
+    columns = [_column([None if one is None else one.get(name) for one in objects], about, grouping) for name in names]
+    numbers: dict[tuple[int, ...], int] = {}
+    rows = zip(*columns, strict=True)
+    return tuple(NO_GROUP if {*row} == {NO_GROUP} else numbers.setdefault(row, len(numbers)) for row in rows)
+
+
+def _column(values: Sequence[Any], question: str, grouping: Grouping) -> Sequence[int]:
+    """Equal numbers for values of a field that are the same: texts by their meaning, others as they are."""
+    if all(value is None or isinstance(value, str) for value in values):
+        return grouping(values, question)
+    seen: dict[str, int] = {}
+    texts = [None if value is None else json.dumps(value, sort_keys=True) for value in values]
+    return [NO_GROUP if text is None else seen.setdefault(text, len(seen)) for text in texts]

@@ -8,11 +8,13 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
+from tracerank.answers import english
 from tracerank.answers.english import PRONOUNS, VERBS
 from tracerank.answers.lazy_patterns import lazy_pattern
 from tracerank.answers.meaning.choosing import chosen_option, polarity
 from tracerank.answers.meaning.spans import (
     ASIDE,
+    TAIL,
     WEAK,
     Span,
     asides,
@@ -76,6 +78,17 @@ _PLACED = lazy_pattern(
 )
 _ALIAS_LABEL = lazy_pattern(r"\A[^:]{0,30}: ")
 _LEADS_ON = lazy_pattern(r"[\s,]*whose [^,;]{2,40} (?:is|was|are|were)\b", re.I)
+_PLAIN = re.compile(r"[ \"“]?([^\W_]+(?:(?:,? |-)[^\W_]+){0,7})[ .!\"”]{0,3}")
+_TURNS = VERBS | frozenset(
+    english.words(
+        "a an so thus therefore hence accordingly it they he she that this both while whereas although though but "
+        "rather instead opposed versus vs than before after not whose who which because since where never longer "
+        "unlike even despite besides formerly previously followed succeeded replaced replacing compared other others "
+        "opposite alongside including son daughter along capital birthplace short consequently overall conclusion "
+        "result answer appears works worked"
+    )
+)
+"""Words without which a few plain words have one clause and one core: where patterns here and in ``spans.py`` turn."""
 _STEP = 0.6
 _FACTORS = {ASIDE: 0.45, WEAK: 0.3}
 
@@ -144,7 +157,7 @@ def _read(text: str, question: str) -> AnswerReading:
     if not text.isascii() and (told := unspaced_core(text)):
         found = _read_unspaced(text, profile, Span(*told))
     else:
-        found = _read_text(text, profile)
+        found = _read_name(text, profile) or _read_text(text, profile)
     span = found.sentence
     if found.is_marked and len(found.cores) > 1:  # several things in bold may be a list
         first, last = found.cores[0].span.start, found.cores[-1].span.end
@@ -158,6 +171,49 @@ def _read(text: str, question: str) -> AnswerReading:
 # A pool is grouped more than once, and rollouts repeat each other; of long answers fewer can be kept.
 _read_short = bounded_cache(8192, _SHORT_TEXT + MAX_QUESTION)(_read)
 _read_long = bounded_cache(64, 4 * MAX_CHARACTERS)(_read)
+
+
+def _read_name(text: str, profile: QuestionProfile) -> AnswerReading | None:
+    """The reading of a few plain words, as ``_read_text`` would find it; None: there is more to it."""
+    plain = _PLAIN.fullmatch(text)
+    if not plain:
+        return None
+    whole = Span(*plain.span(1))
+    words = tokens(plain[1])
+    core = tuple(word for word in words if word not in STOP) or words[:1]
+    if (core[0] in STOP and len(words) > 1) or len(words) > _BARE_WORDS or not _TURNS.isdisjoint(words):
+        return None
+    strength = _repeating(0.85, words, profile)
+    if "," in plain[1]:
+        clauses_said: list[Clause] = []
+        _add(clauses_said, text, whole, strength, 0.7, profile)
+        cores = _cores(text, profile, None, (), (whole,), whole, len(words), is_bare=True)
+        new: Mapping[str, float] = _new_words(clauses_said, profile)
+    else:
+        clauses_said = [Clause(words, strength, 0)]
+        cores = (SpanCore(core, 0.9, head(text, whole) if words[0] in STOP else whole),)
+        new = {word: strength for word in core if word not in profile.idle}
+    option, margin = (
+        chosen_option([(one.words, one.strength) for one in clauses_said], profile) if profile.options else (-1, 0.0)
+    )
+    return AnswerReading(
+        text=text,
+        clauses=tuple(clauses_said),
+        said=frozenset(words),
+        cores=cores,
+        sentence=whole,
+        is_bare=True,
+        is_sentence=False,
+        is_marked=False,
+        length=len(words),
+        polarity=polarity("", (plain[1],), profile) if profile.kind == POLAR else 0,
+        option=option,
+        option_margin=margin,
+        new_words=new,
+        values=_values(new),
+        regions=regions_in(words) - profile.regions,
+        core_span=cores[0].span,
+    )
 
 
 def _read_unspaced(text: str, profile: QuestionProfile, core: Span) -> AnswerReading:
@@ -203,7 +259,7 @@ def _read_text(text: str, profile: QuestionProfile) -> AnswerReading:
         core_span = focus[0][0]
     option, margin = -1, 0.0
     if profile.options:
-        option, margin = chosen_option([(one.words, one.strength) for one in clauses_said], text, profile)
+        option, margin = chosen_option([(one.words, one.strength) for one in clauses_said], profile)
     is_polar = profile.kind == POLAR
     return AnswerReading(
         text=text,
@@ -272,8 +328,9 @@ def _add(
         if _LEADS_ON.match(text, *span):  # "by Anna Lind, whose husband is Olof Lind": the first was a step on the way
             said[first:] = [one._replace(strength=one.strength * _STEP) for one in said[first:]]
             factor = 1.0
-        said.append(Clause(words, strength * _FACTORS.get(kind, factor), len(said)))
-        if kind != ASIDE and _is_new(words, profile):
+        share = factor * 0.5 if kind == TAIL else _FACTORS.get(kind, factor)
+        said.append(Clause(words, strength * share, len(said)))
+        if kind not in (ASIDE, TAIL) and _is_new(words, profile):
             factor *= decay
 
 

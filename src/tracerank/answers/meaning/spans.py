@@ -12,7 +12,7 @@ from tracerank.answers.lazy_patterns import lazy_pattern
 
 EDGES = " \t\n*_`\"'“”‘’.,:;!?>#|"
 _SENTENCE = lazy_pattern(r"(?<=[.!?。！？])[\"”*)\]]{0,3}\s+(?=[\"“*(\[A-ZÀ-Þ0-9])|\n+|(?<=[。！？])")
-_MAY_END = lazy_pattern(r"[.!?][\"”*)\]]{0,3}\s|[\n。！？]|confidence|sources?\b", re.I)
+_MAY_END = lazy_pattern(r"[.!?][\"”*)\]]{0,3}\s|[\n。！？]")
 _ABBREVIATION = lazy_pattern(
     r"\b(?:Mr|Mrs|Ms|Dr|St|Sr|Jr|vs|No|Prof|Bros|Inc|Ltd|Co|Sgt|Gen|Capt|Lt|Col|Rev|Hon|[A-Z]|ca|c|b|d|Sept|Aug|Jan|Feb|Mar|Apr"
     r"|Oct|Nov|Dec|U\.S|U\.K|a\.k\.a)\.\Z"
@@ -28,7 +28,6 @@ _LABEL = lazy_pattern(
 )
 _MAY_LABEL = lazy_pattern(r"[:：→⇒]|=>|\b(?:answer|conclusion|summary|verdict|result|dr|line)\b", re.I)
 _MAX_LABELLED = 160
-_NOTE = lazy_pattern(r"[\s*_;,(|-]{0,6}\bconfidence(?: level| score)?[ *_]{0,4}[:：=]|\(?\bsources?[ *_]{0,4}:", re.I)
 _BOLD = lazy_pattern(r"\*\*([^*]{1,200})\*\*|(?<!_)__([^_]{1,200})__(?!_)")
 _MAX_MARK = 12
 _LIST_MARK = lazy_pattern(r"\s*(?:[-*•]|\d+[.)])\s*\Z")
@@ -56,6 +55,7 @@ _WEAK = lazy_pattern(
     r"|the capital|birthplace of)\b",
     re.I,
 )
+_TAIL = lazy_pattern(r", (?:[A-Z][\w.'-]*(?: [A-Z][\w.'-]*){0,2})(?:, [A-Z][\w. ]{0,30})?\W{0,4}\Z")
 _OPENING = lazy_pattern(
     r"(?:(?:and )?(?:so|thus|therefore|hence|accordingly)[, ]+)?(?:it(?:'s| is| was)|they(?:'re| are"
     r"| were)|he(?:'s| is| was)"
@@ -68,7 +68,7 @@ _HEAD_END = lazy_pattern(
     re.I,
 )
 
-PLAIN, ASIDE, WEAK = "plain", "aside", "weak"
+PLAIN, ASIDE, WEAK, TAIL = "plain", "aside", "weak", "tail"
 
 
 class Span(NamedTuple):
@@ -89,7 +89,7 @@ def trimmed(text: str, span: Span) -> Span:
 
 
 def sentences(text: str, within: Span) -> list[Span]:
-    """The sentences and lines of a part of a text; a sentence of sources or a stated confidence is none."""
+    """The sentences and lines of a part of a text."""
     if not _MAY_END.search(text, *within):
         span = trimmed(text, within)
         return [span] if span.start < span.end else []
@@ -106,14 +106,7 @@ def sentences(text: str, within: Span) -> list[Span]:
         else:
             joins = False
         start = after
-    said = [cut for span in found if (cut := without_note(text, span)).start < cut.end]
-    return said or found
-
-
-def without_note(text: str, span: Span) -> Span:
-    """The span up to a stated confidence or a list of sources."""
-    note = _NOTE.search(text, *span)
-    return trimmed(text, Span(span.start, note.start() if note else span.end))
+    return [trimmed(text, span) for span in found]
 
 
 def labelled(text: str, within: Span) -> Span | None:
@@ -126,7 +119,7 @@ def labelled(text: str, within: Span) -> Span | None:
         while start < within.end and text[start] in " \n*":
             start += 1
         end = text.find("\n", start, within.end)
-        span = without_note(text, Span(start, within.end if end < 0 else end))
+        span = trimmed(text, Span(start, within.end if end < 0 else end))
         if 0 < span.end - span.start < _MAX_LABELLED:
             bolds = stressed(text, span) if ". " in text[span.start : span.end] else ()
             best = bolds[-1] if bolds else span
@@ -155,11 +148,17 @@ def stressed(text: str, within: Span) -> list[Span]:
 
 
 def clauses(text: str, sentence: Span) -> Iterator[tuple[Span, str]]:
-    """The clauses of a sentence with what they are: plain, an aside, or a contrast."""
+    """The clauses of a sentence with what they are: plain, an aside, a contrast, a place behind a name."""
     start = sentence.start
     for end, after, is_aside in _breaks(text, sentence):
-        if text[start:end].strip(" ,;:-–—"):
-            yield Span(start, end), WEAK if _WEAK.match(text, start, end) else PLAIN
+        tail = _TAIL.search(text, start, end)
+        if _WEAK.match(text, start, end):
+            yield Span(start, end), WEAK
+        elif tail and text[start : tail.start()].strip(EDGES):
+            yield Span(tail.start() + 2, end), TAIL
+            yield Span(start, tail.start()), PLAIN
+        elif text[start:end].strip(EDGES):
+            yield Span(start, end), PLAIN
         if is_aside:
             yield Span(end + 1, after - 1), ASIDE
         start = after

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from tracerank.answers.english import HONORIFICS, TITLES, VERBS, words
 from tracerank.answers.lazy_patterns import lazy_pattern
 from tracerank.answers.meaning.relations import Relation, read_relation
-from tracerank.answers.meaning.spans import Span, without_note
+from tracerank.answers.meaning.spans import Span, trimmed
 from tracerank.answers.meaning.values import tokens
 from tracerank.answers.meaning.words import STOP
 from tracerank.answers.question_profile import DATE, NUMBER, QuestionProfile
@@ -54,8 +54,6 @@ _REJECTED = (
         r"[^()]{3,120}\)",
         re.I,
     ),
-    lazy_pattern(r"\bthan(?! [0-9])\s[^,;:.()]{2,60}", re.I),
-    lazy_pattern(r"\b(?:the )?claim (?:that|for) [^.;]{3,80}", re.I),
 )
 _LATER = frozenset(words("later then known after current currently now"))
 _AFTERWARDS = lazy_pattern(
@@ -84,11 +82,6 @@ _LIFE_PHRASES = tuple(
     (frozenset(words(asked)), lazy_pattern(rf"\b(?:{others})\b[^,;.]{{2,60}}?(?=[,;.]| and |\Z)", re.I))
     for asked, others in _LIVES
 )
-_WINNING = frozenset(words("won win wins winner winners beat defeated champion champions victory"))
-_LOSERS = lazy_pattern(
-    r"\b[A-Z][\w.-]*(?: [A-Z][\w.-]*){0,3} (?:lost|finished second|was beaten|were beaten|were runners-up)"
-    r"|\b(?:beat|beating|defeated|defeating|won against|ahead of|over|edged out|victory over)\s[A-Z][^,;.]{1,60}"
-)
 _LEAD = lazy_pattern(
     r"\A[\s*_#>]*(?:(?:the )?(?:final |short |exact )?(?:answer|conclusion|summary|verdict|result)"
     r"(?: is| was)?[*_]{0,3}\s?[:.–—-]+[*_]{0,3}\s+)",
@@ -105,7 +98,6 @@ _ITEM_BREAK = lazy_pattern(
     re.I,
 )
 _OR = lazy_pattern(r"\bor\b|\beither\b", re.I)
-_OR_PERHAPS = lazy_pattern(r", or (?:perhaps|possibly|maybe|rarely|less)\b|\((?:or|possibly|perhaps) ", re.I)
 _JOINER = lazy_pattern(r"\s(?:and(?! a half)|or|together with)\s|;|\s/\s|\n", re.I)
 _PAREN = lazy_pattern(r"\([^()]*(?:\)|\Z)|\[[^\[\]]*(?:\]|\Z)")
 _NO_LIST = lazy_pattern(
@@ -121,10 +113,9 @@ _LINES = lazy_pattern(r"(?<![^\S\n])[^\S\n]*+\n[\s*•-]*+")
 _VAGUE = frozenset(words("several some others other many his her their fellow various more etc"))
 MAX_ITEM_WORDS = 6
 
-_ENDS = 3
-"""Characters around what answers that hold no value."""
 _WORDS = re.compile(r"[^\W_]+(?:'[^\W_]+)?")
 
+_NAMES_ONLY = re.compile(r"[A-Z][a-z]+(?: [A-Z][a-z]+){0,4}")
 _SUFFIXES = {
     "jr": "younger", "junior": "younger", "younger": "younger", "fils": "younger", "son": "younger",
     "sr": "elder", "senior": "elder", "elder": "elder", "père": "elder", "pere": "elder",
@@ -159,8 +150,6 @@ class Statement(NamedTuple):
     words: tuple[str, ...]
     """The same as they stand, in order."""
     values: tuple[Value, ...]
-    all_values: tuple[Value, ...]
-    """With those of the sentences around it."""
     asserted: frozenset[str]
     """Words that stand somewhere outside of what is rejected."""
     rejected: frozenset[str]
@@ -177,9 +166,7 @@ class Statement(NamedTuple):
     is_bare: bool
 
 
-NOTHING_STATED = Statement(
-    "", frozenset(), (), (), (), frozenset(), frozenset(), (), False, None, None, "", False, False
-)
+NOTHING_STATED = Statement("", frozenset(), (), (), frozenset(), frozenset(), (), False, None, None, "", False, False)
 
 
 def without_lead(text: str) -> str:
@@ -190,7 +177,9 @@ def without_lead(text: str) -> str:
 
 def read_statement(body: str, span: Span, profile: QuestionProfile, is_short: bool, is_bare: bool) -> Statement:
     """The parts of an answer, of which the span is what answers."""
-    focus = body[slice(*(without_note(body, Span(0, len(body))) if is_bare else span))]
+    focus = body[slice(*(trimmed(body, Span(0, len(body))) if is_bare else span))]
+    if is_bare and _NAMES_ONLY.fullmatch(focus):
+        return _named(focus, profile)
     text = without_lead(fold(focus).strip()).strip(" *_\"'`.")
     said = frozenset(tokens(text))
     rejected, asserted = _mentions(fold(body[:MAX_BODY]), profile)
@@ -200,8 +189,7 @@ def read_statement(body: str, span: Span, profile: QuestionProfile, is_short: bo
         text=text,
         said=said,
         words=tuple(_WORDS.findall(text.lower())),
-        values=(values := values_in(text)),
-        all_values=values if len(body) <= len(text) + _ENDS else values_in(body),
+        values=values_in(text),
         asserted=asserted,
         rejected=rejected,
         items=items,
@@ -211,6 +199,19 @@ def read_statement(body: str, span: Span, profile: QuestionProfile, is_short: bo
         identifier=_identifier(text, profile),
         is_short=is_short,
         is_bare=is_bare,
+    )
+
+
+def _named(text: str, profile: QuestionProfile) -> Statement:
+    """A few capitalised words: a name and nothing else."""
+    return NOTHING_STATED._replace(
+        text=text,
+        said=frozenset(tokens(text)),
+        words=tuple(text.lower().split()),
+        values=values_in(text),
+        name=read_name(text),
+        is_short=True,
+        is_bare=True,
     )
 
 
@@ -226,8 +227,6 @@ def _mentions(text: str, profile: QuestionProfile) -> tuple[frozenset[str], froz
         if not asked.isdisjoint(profile.words):
             spans += [found.span() for found in phrases.finditer(text)]
     spans += [one.span() for one in _OF_KIN.finditer(text) if (one["of"] or one["kin"]) not in profile.words]
-    if not _WINNING.isdisjoint(profile.words):
-        spans += [found.span() for found in _LOSERS.finditer(text)]
     if not spans:
         return frozenset(), frozenset()
     kept, at = [], 0
@@ -241,7 +240,7 @@ def _mentions(text: str, profile: QuestionProfile) -> tuple[frozenset[str], froz
     return rejected.difference(STOP, profile.words), asserted
 
 
-_ASKS_OF_LIFE = frozenset(word for asked, _ in _LIFE_PHRASES for word in asked) | _WINNING
+_ASKS_OF_LIFE = frozenset(word for asked, _ in _LIFE_PHRASES for word in asked)
 
 
 def _items(text: str, profile: QuestionProfile) -> tuple[tuple[frozenset[str], ...], bool]:
@@ -271,7 +270,7 @@ def _items(text: str, profile: QuestionProfile) -> tuple[tuple[frozenset[str], .
             found.append(telling)
     if len(found) < 2:
         return (), False
-    return tuple(found), is_choice and not _OR_PERHAPS.search(text)
+    return tuple(found), is_choice
 
 
 def read_name(text: str) -> Name | None:

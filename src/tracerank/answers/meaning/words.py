@@ -8,8 +8,7 @@ import re
 from functools import lru_cache
 
 from tracerank.answers import english
-from tracerank.answers.english import AUXILIARIES, HONORIFICS, PRONOUNS, QUESTION_WORDS, words
-from tracerank.answers.places import PLACES
+from tracerank.answers.english import AUXILIARIES, HONORIFICS, PLACES, PRONOUNS, QUESTION_WORDS, words
 
 STOP = (
     AUXILIARIES
@@ -121,37 +120,10 @@ REGIONS = {
     for short in row.split()
 }
 """States and countries, by the words that name them."""
-_PROVINCES = frozenset(words("ontario quebec alberta")) | {"british columbia", "nova scotia"}
-PARENTS = {
-    region: "canadian" if region in _PROVINCES else "american"
-    for row in re.split(r"[|\n]", _SHORT_STATES.strip())
-    if (region := row.split()[-1].lower().replace("-", " "))
-}
-"""A state to the country that it is one of, as regions are named."""
-
-_ENDINGS = (
-    ("ies", 3, "y"),
-    ("ings", 4, ""),
-    ("ing", 4, ""),
-    ("ers", 4, ""),
-    ("es", 4, ""),
-    ("ed", 4, ""),
-    ("er", 5, ""),
-    ("s", 3, ""),
-)
-_SOUNDS = (
-    ("sch", "s"),
-    ("tch", "k"),
-    ("ph", "f"),
-    ("ck", "k"),
-    ("kh", "k"),
-    ("ch", "k"),
-    ("sh", "s"),
-    ("th", "t"),
-    ("dj", "j"),
-    ("zh", "j"),
-    ("gh", "g"),
-)
+_ENDINGS = ("ies", 3, "y"), ("ings", 4, ""), ("ing", 4, ""), ("ers", 4, ""), ("es", 4, ""), ("ed", 4, "")
+_ENDINGS += ("er", 5, ""), ("s", 3, "")
+"""An ending, the least letters before it, and what stands there instead."""
+_SOUNDS = dict(zip(words("sch tch ph ck kh ch sh th dj zh gh"), "skfkkkstjjg", strict=True))
 _ALIKE = str.maketrans("pqczdwy", "bkkstvi")
 _SILENT = str.maketrans("", "", "aeiouh")
 _VOWELS = "aeiouhy"
@@ -207,7 +179,7 @@ def stem(word: str) -> str:
 def skeleton(word: str) -> str:
     """The consonants, with those made one that transliterations mix up."""
     if "h" in word or "ck" in word or "dj" in word:
-        for sound, letter in _SOUNDS:
+        for sound, letter in _SOUNDS.items():
             word = word.replace(sound, letter)
     found = ("a" if word[:1] in _VOWELS else word[:1].translate(_ALIKE)) + word[1:].translate(_ALIKE).translate(_SILENT)
     return _DOUBLED.sub(r"\1", found)
