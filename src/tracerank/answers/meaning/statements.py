@@ -54,6 +54,8 @@ _REJECTED = (
         r"[^()]{3,120}\)",
         re.I,
     ),
+    lazy_pattern(r"\bthan(?! [0-9])\s[^,;:.()]{2,60}", re.I),
+    lazy_pattern(r"\b(?:the )?claim (?:that|for) [^.;]{3,80}", re.I),
 )
 _LATER = frozenset(words("later then known after current currently now"))
 _AFTERWARDS = lazy_pattern(
@@ -81,6 +83,11 @@ _LIVES = (
 _LIFE_PHRASES = tuple(
     (frozenset(words(asked)), lazy_pattern(rf"\b(?:{others})\b[^,;.]{{2,60}}?(?=[,;.]| and |\Z)", re.I))
     for asked, others in _LIVES
+)
+_WINNING = frozenset(words("won win wins winner winners beat defeated champion champions victory"))
+_LOSERS = lazy_pattern(
+    r"\b[A-Z][\w.-]*(?: [A-Z][\w.-]*){0,3} (?:lost|finished second|was beaten|were beaten|were runners-up)"
+    r"|\b(?:beat|beating|defeated|defeating|won against|ahead of|over|edged out|victory over)\s[A-Z][^,;.]{1,60}"
 )
 _LEAD = lazy_pattern(
     r"\A[\s*_#>]*(?:(?:the )?(?:final |short |exact )?(?:answer|conclusion|summary|verdict|result)"
@@ -227,6 +234,8 @@ def _mentions(text: str, profile: QuestionProfile) -> tuple[frozenset[str], froz
         if not asked.isdisjoint(profile.words):
             spans += [found.span() for found in phrases.finditer(text)]
     spans += [one.span() for one in _OF_KIN.finditer(text) if (one["of"] or one["kin"]) not in profile.words]
+    if not _WINNING.isdisjoint(profile.words):
+        spans += [found.span() for found in _LOSERS.finditer(text)]
     if not spans:
         return frozenset(), frozenset()
     kept, at = [], 0
@@ -240,7 +249,7 @@ def _mentions(text: str, profile: QuestionProfile) -> tuple[frozenset[str], froz
     return rejected.difference(STOP, profile.words), asserted
 
 
-_ASKS_OF_LIFE = frozenset(word for asked, _ in _LIFE_PHRASES for word in asked)
+_ASKS_OF_LIFE = frozenset(word for asked, _ in _LIFE_PHRASES for word in asked) | _WINNING
 
 
 def _items(text: str, profile: QuestionProfile) -> tuple[tuple[frozenset[str], ...], bool]:
