@@ -8,6 +8,7 @@ decorators, messages of errors and logs, and ``strict=`` of ``zip``.
 import argparse
 import ast
 import difflib
+import functools
 import gc
 import inspect
 import os
@@ -21,7 +22,6 @@ import tempfile
 import time
 import traceback
 from collections.abc import Callable, Iterator, Sequence
-from functools import partial
 from itertools import permutations
 from pathlib import Path
 from types import CodeType, FrameType, FunctionType
@@ -119,7 +119,7 @@ def put_in(path: Path, before: str, source: str) -> bool:
 class Trial:
     """Pytest plug-in that runs the collected tests once for each mutant, each time in a fork.
 
-    A fork gets the changed code of its functions; a change outside of functions is imported anew by a new process.
+    A fork gets the changed code of its functions; after a change outside of functions all is imported anew.
     """
 
     def __init__(
@@ -155,7 +155,7 @@ class Trial:
             items.sort(key=lambda item: (item.path.name != f"test_{path.stem}.py", seconds[item.nodeid]))
             limit = sum(seconds[item.nodeid] for item in items) + 10  # tracing has doubled the seconds
             path.write_text(source, encoding="utf-8")
-            trial = partial(self._try, session, items, path, before, source)
+            trial = functools.partial(self._try, session, items, path, before, source)
             if not items or _passes(trial, limit):
                 shown = difflib.unified_diff(before.splitlines(), source.splitlines(), n=0, lineterm="")
                 print(
@@ -171,8 +171,12 @@ class Trial:
         """Which lines each test runs, as functions, and in how many seconds."""
         package = str(self.tree / "src/tracerank")
         lines, seconds = {}, {}
+        caches = [each for each in gc.get_objects() if type(each) is functools._lru_cache_wrapper]
+        caches = [each for each in caches if str(each.__module__).startswith("tracerank.")]
         for item in session.items:
             self.current = set()
+            for cache in caches:  # each test runs what it needs itself
+                cache.cache_clear()
             begin = time.process_time()
             sys.settrace(self.trace)  # calls alone: lines would take much longer
             item.config.hook.pytest_runtest_protocol(item=item, nextitem=None)
@@ -186,7 +190,9 @@ class Trial:
         if not put_in(path, before, source):
             files = dict.fromkeys(str(item.path) for item in items)
             slow = [f"--deselect={item.nodeid}" for item in session.items if item not in items]
-            os.execv(sys.executable, [sys.executable, "-m", "pytest", "-x", *OPTIONS, *slow, *files])
+            for name in [name for name in sys.modules if name.partition(".")[0] in ("tests", "tracerank")]:
+                del sys.modules[name]
+            os._exit(int(pytest.main(["-x", *OPTIONS, *slow, *files])))
         for item, following in zip(items, [*items[1:], None], strict=True):
             session.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
 
@@ -216,7 +222,7 @@ def _passes(trial: Callable[[], None], seconds: float) -> bool:
         os._exit(70)
 
 
-OPTIONS = ("-q", "-s", "-n", "0", "-p", "no:cacheprovider", "--hypothesis-seed=0")
+OPTIONS = ["-q", "-s", "-n", "0", "-p", "no:cacheprovider", "--hypothesis-seed=0"]
 
 
 def main() -> None:
@@ -225,6 +231,7 @@ def main() -> None:
     parser.add_argument("--tests", nargs="+", required=True)
     parser.add_argument("--longest", type=float, default=60, help="leave out tests that take more seconds")
     parser.add_argument("--no-drawn", dest="drawn", action="store_false", help="leave out tests that draw examples")
+    parser.add_argument("-k", default="", help="leave out tests as pytest's expression says")
     for name, default in (("--count", 60), ("--seed", 1)):
         parser.add_argument(name, type=int, default=default)
     args = parser.parse_args()
@@ -248,6 +255,7 @@ def _is_done(tree: Path, sample: Sequence[tuple[Path, int, int, str]], args: arg
     """In a fork, so that the copy is removed whatever happens."""
     child = os.fork()
     if not child:
+        OPTIONS.append(f"-k={args.k}")
         os._exit(
             int(pytest.main([*OPTIONS, *args.tests], plugins=[Trial(tree, sample, args.longest, args.drawn)])) or 1
         )

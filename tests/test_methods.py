@@ -54,15 +54,16 @@ def test_equality_and_form_are_options_of_votes() -> None:
     assert load_method("majority").decide(said).answer == "Rome"
     assert load_method("majority", plain).decide(said).answer == "Paris"
     assert load_method("weighted", plain).decide(said).answer == "Paris"
-    assert load_method("majority", MethodOptions(equality="meaning")).decide(said).group == (0, 1, 2)
+    assert load_method("majority", equality="meaning").decide(said).group == (0, 1, 2)
+    assert load_method("majority", plain, form="first").decide(said).answer == "Paris, France"
+    with pytest.raises(UsageError, match="no option 'equalty'; did you mean 'equality'"):
+        load_method("majority", equalty="meaning")
     assert load_method("majority-paper", plain).decide(said).answer == "unknown"
     assert load_method("evidence", plain).decide(said).answer == "Paris"
     with pytest.raises(UsageError, match="equality 'roughly': expected one of exact, default"):
         MethodOptions(equality="roughly")
     with pytest.raises(UsageError, match="form 'long': expected one of "):
         MethodOptions(form="long")
-    with pytest.raises(UsageError, match="--equality llm needs --chat"):
-        load_method("majority", MethodOptions(equality="llm"))
 
 
 @pytest.mark.parametrize(

@@ -35,6 +35,7 @@ from tracerank.trace.recipe import (
     BROWSING_RECIPE,
     CONTROLS,
     RECIPES,
+    SETTINGS,
     WEBQA_RECIPE,
     GraphRecipe,
     NetConfig,
@@ -442,6 +443,13 @@ def test_controls_keep_the_vote_features() -> None:
 
 
 # Loss: Sec. 3.5, App. A.4; its values are in tests/trace/test_losses.py.
+
+
+@pytest.mark.parametrize(("setting", "batch", "mixed_only"), [(WEBQA, 256, False), (BROWSING, 4, True)])
+def test_training_takes_three_epochs_of_sixteen_samples_a_question(setting: str, batch: int, mixed_only: bool) -> None:
+    plan = SETTINGS[setting].plan
+    assert (plan.k, plan.epochs, plan.learning_rate, plan.weight_decay) == (16, 3, 3e-4, 1e-4)
+    assert (plan.batch_pools, plan.listwise_mixed_only, plan.vote_rate) == (batch, mixed_only, 1.0)
 
 
 @pytest.mark.parametrize(("needs_negatives", "listwise"), [(False, 2), (True, 1)], ids=[WEBQA, BROWSING])

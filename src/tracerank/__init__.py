@@ -13,10 +13,14 @@ __version__ = "0.2.0"
 _MOVED = {
     "BetaRule": "stopping.rules",
     "Document": "pools.types",
+    "Escalating": "votes.escalation",
+    "Method": "votes.base",
+    "MethodOptions": "methods",
     "WindowRule": "stopping.rules",
     "decide_stream": "votes.base",
     "estimate_level": "evidence.level",
     "explain_stream": "votes.explanation",
+    "gaps": "evidence.gaps",
     "load_embedder": "embedding.load",
     "set_level": "evidence.confidence",
 }

@@ -5,8 +5,7 @@ from tracerank.answers.meaning.grouping import group_answers as group_answers, s
 from tracerank.answers.meaning.rightness import is_right as is_right
 from tracerank.deciding import decide as decide, decide_frame as decide_frame, decide_pools as decide_pools
 from tracerank.errors import TraceRankError as TraceRankError
-from tracerank.evidence.gaps import gaps as gaps
-from tracerank.methods import MethodOptions as MethodOptions, load_method as load_method
+from tracerank.methods import load_method as load_method
 from tracerank.pools.canonical import write_pools as write_pools
 from tracerank.pools.pool import Pool as Pool
 from tracerank.pools.types import (
@@ -22,7 +21,6 @@ from tracerank.sampling.best_of import best_of as best_of, run_best_of as run_be
 from tracerank.sampling.waves import run_number as run_number
 from tracerank.stopping.rules import ExpectedGain as ExpectedGain, FixedK as FixedK
 from tracerank.stopping.session import Session as Session
-from tracerank.votes.base import Decision as Decision, Method as Method
-from tracerank.votes.escalation import Escalating as Escalating
+from tracerank.votes.base import Decision as Decision
 
 __version__: str

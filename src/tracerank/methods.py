@@ -5,7 +5,7 @@ from the table. Heavy libraries are imported when their row is built.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields, replace
 from functools import partial, reduce
 from importlib import import_module
 from operator import or_
@@ -31,7 +31,10 @@ from tracerank.votes.voting import FORMS, MajorityVote
 from tracerank.votes.weighted import READ_SOURCES, ConfidenceSource, WeightedVote
 
 EVIDENCE, TRACE = SHIPPED, "trace"
-EQUALITIES = ("exact", "default", "meaning", "llm")
+_GROUPINGS: Mapping[str, AnswerGrouping] = MappingProxyType(
+    {"exact": WithoutAbstentions(), "default": DefaultGroups(), "meaning": MeaningGroups()}
+)
+EQUALITIES = tuple(_GROUPINGS)
 """Levels at which a vote takes two answers for one."""
 CONCURRENCY = 4
 """Requests to a chat server under way at once, about one question."""
@@ -50,7 +53,7 @@ class MethodOptions:
     seed: int = 0
     """Of random draws."""
     chat: str | None = None
-    """``URL#MODEL`` of the model that compares answers, states confidences, judges or aggregates."""
+    """``URL#MODEL`` of the model that states confidences, judges or aggregates."""
     chat_context: int | None = None
     """Tokens that the chat model holds; None: enough for what the paper allows."""
     chat_tokens: int | None = None
@@ -86,9 +89,18 @@ class MethodRow:
     has_confidence: bool = True
 
 
-def load_method(name: str = EVIDENCE, options: MethodOptions | None = None) -> Method:
-    """The method of a name or a folder, ready to decide."""
-    options = options or MethodOptions()
+def load_method(name: str = EVIDENCE, options: MethodOptions | None = None, **named: Any) -> Method:
+    """The method of a name or a folder, ready to decide: ``load_method("majority", equality="meaning")``.
+
+    Options are given by name; each method uses those that concern it: ``equality`` (``exact``, ``default``,
+    ``meaning``, ``llm``), ``form`` (``first``, ``shortest``, ``longest``, ``commonest``), ``answers`` (``auto``,
+    ``long``, ``short``), ``seed``, ``encoder``, and ``chat`` (``URL#MODEL``) with ``chat_context``, ``chat_tokens``
+    and ``chat_time``. ``options`` holds the same as one object.
+    """
+    known = [one.name for one in fields(MethodOptions)]
+    if unknown := [one for one in named if one not in known]:
+        raise UsageError(f"load_method has no option {unknown[0]!r}{did_you_mean(unknown[0], known)}")
+    options = replace(options or MethodOptions(), **named)
     return _checked_row(name, options).build(options)
 
 
@@ -244,7 +256,7 @@ def has_confidence(name: str) -> bool:
 
 
 def _majority(options: MethodOptions) -> Method:
-    return MajorityVote(_grouping(options), options.form or FORMS[0], _calibrator())
+    return MajorityVote(_GROUPINGS[options.equality], options.form or FORMS[0], _calibrator())
 
 
 def _weighted(options: MethodOptions, kind: str, sources: Sequence[ConfidenceSource]) -> Method:
@@ -252,7 +264,8 @@ def _weighted(options: MethodOptions, kind: str, sources: Sequence[ConfidenceSou
     if options.chat is not None:
         asked = _asking("asked_confidence", "AskedConfidence", options)
         sources, concurrency = (*sources, asked), CONCURRENCY
-    return WeightedVote(sources, _grouping(options), options.form or FORMS[0], concurrency, kind, _calibrator())
+    grouping, form = _GROUPINGS[options.equality], options.form or FORMS[0]
+    return WeightedVote(sources, grouping, form, concurrency, kind, _calibrator())
 
 
 def fitted_method(folder: str = EVIDENCE, options: MethodOptions | None = None) -> Method:
@@ -261,20 +274,6 @@ def fitted_method(folder: str = EVIDENCE, options: MethodOptions | None = None) 
     selector = load_selector(folder, options.encoder)
     selector = selector if options.form is None else selector.of_form(options.form)
     return selector if options.answers == SHORT or selector.kind == TRACE else ByLength(selector, options.answers)
-
-
-def _grouping(options: MethodOptions) -> AnswerGrouping:
-    match options.equality:
-        case "exact":
-            return WithoutAbstentions()
-        case "default":
-            return DefaultGroups()
-        case "meaning":
-            return MeaningGroups()
-    if options.chat is None:
-        raise UsageError("--equality llm needs --chat URL#MODEL: the address of a chat server and its model's name")
-    groups: AnswerGrouping = _asking("llm_groups", "LlmGroups", options)
-    return groups
 
 
 def _asking(module: str, class_name: str, options: MethodOptions) -> Any:

@@ -17,10 +17,9 @@ import numpy as np
 from studies import RESULTS
 from studies.quality.ground import FAMILIES, Cut, cuts_of, ground, read_cuts, write_cuts
 from studies.quality.sets import UNSEEN, chat, real
-from studies.shipped_weights.confidence import USED, Run, all_runs, fit_runs, runs_of
+from studies.shipped_weights.confidence import Run, all_runs, fit_runs, runs_of
 from tracerank.evaluation.calibration import reliability
-from tracerank.evidence.confidence import LEVEL, shipped_confidence
-from tracerank.evidence.level import log_odds
+from tracerank.evidence.confidence import shipped_confidence
 from tracerank.evidence.model import Logistic, sigmoid
 from tracerank.evidence.selector import EvidenceSelector
 from tracerank.methods import load_selector
@@ -57,11 +56,9 @@ def judged_runs(cache: Path) -> Iterator[tuple[Run, Logistic]]:
 
 def row(run: Run, model: Logistic, levels: Sequence[float], level_of: str) -> tuple[object, ...]:
     """The mean over levels that were estimated."""
-    figures = []
+    figures, weights = [], np.array(list(model.weights.values()))
     for level in levels:
-        rows = run.rows.copy()
-        rows[:, USED.index(LEVEL)] = log_odds(level)
-        said = np.array(list(map(sigmoid, (rows @ np.array(list(model.weights.values())) + model.bias).tolist())))
+        said = np.array(list(map(sigmoid, (run.rows(level) @ weights + model.bias).tolist())))
         found, votes = reliability(said, run.right), reliability(run.share, run.right)
         figures.append(
             (found.accuracy, found.confidence, found.brier, votes.brier, found.ece, found.auroc, votes.auroc)

@@ -16,12 +16,12 @@ from numpy.typing import NDArray
 
 from studies.quality.ground import FAMILIES, TTS, Cut, ground
 from studies.quality.restraint import model_without
-from tracerank.evidence.confidence import EVIDENCE, KIND, LEVEL, SHARE, Calibration, grounds
+from tracerank.evidence.confidence import AGREEMENT, EVIDENCE, KIND, LEVEL, Calibration, agreement, grounds
 from tracerank.evidence.level import log_odds
 from tracerank.evidence.model import Logistic, fit_logistic
 from tracerank.evidence.selector import choose
 
-USED = (SHARE, EVIDENCE, KIND, LEVEL)
+USED = (AGREEMENT, EVIDENCE, KIND, LEVEL)
 """Scores mean another thing in every method."""
 L2, FAMILY_WEIGHT, TTS_SHARE = 3.0, 400.0, 0.25
 """Penalty of the weights of standardised columns; what all cases of a family weigh; each model of one set counts for a
@@ -40,14 +40,24 @@ class Run:
     level: float
     agreements: Sequence[float]
     """Of each pool; the level is their mean."""
-    rows: Floats
-    """[decisions, ``USED``]"""
+    votes: Floats
+    """The number of rollouts that agree with each answer that was returned."""
+    grounds: Floats
+    """[decisions, evidence and kind]"""
     right: Floats
-    share: Floats
-    """Of all rollouts, those that agree."""
+
+    @property
+    def share(self) -> Floats:
+        return self.votes / self.k
+
+    def rows(self, level: float | None = None) -> Floats:
+        """[decisions, ``USED``], at another level than the agent's own if one is given."""
+        taken = self.level if level is None else level
+        first = [agreement(votes, self.k, taken) for votes in self.votes.tolist()]
+        return np.column_stack([first, self.grounds, np.full(len(first), log_odds(taken))])
 
 
-def agreement(cut: Cut) -> float:
+def agreement_of(cut: Cut) -> float:
     """The probability that two of its rollouts mean the same."""
     votes = cut.table.table.votes
     return float((votes * (votes - 1)).sum()) / (cut.k * (cut.k - 1))
@@ -61,19 +71,18 @@ def runs_of(family: str, cuts: Iterable[Cut], model: Logistic) -> list[Run]:
             by_run[cut.agent, cut.k].append(cut)
     runs = []
     for (agent, k), own in by_run.items():
-        agreements = list(map(agreement, own))
-        level = float(np.mean(agreements))
-        rows, right = [], []
+        agreements = list(map(agreement_of, own))
+        votes, reasons, right = [], [], []
         for cut in own:
             if cut.has_answers:
                 table = cut.table.table
                 row = choose(model, table).row
-                own_grounds = grounds(table.named(row), cut.has_evidence)
-                rows.append((float(table.votes[row]) / k, *own_grounds.values(), log_odds(level)))
+                votes.append(float(table.votes[row]))
+                reasons.append(list(grounds(table.named(row), cut.has_evidence).values()))
                 right.append(cut.table.right[row])
-        values = np.array(rows)
         name = f"{family} {agent or 'mixed'}" if family == TTS else family
-        runs.append(Run(name, k, level, agreements, values, np.array(right), values[:, 0]))
+        level = float(np.mean(agreements))
+        runs.append(Run(name, k, level, agreements, np.array(votes), np.array(reasons), np.array(right)))
     return runs
 
 
@@ -86,7 +95,7 @@ def fit_runs(runs: Sequence[Run]) -> Logistic:
     count: dict[str, int] = defaultdict(int)
     for run in runs:
         count[run.family] += 1
-    rows, right = np.concatenate([run.rows for run in runs]), np.concatenate([run.right for run in runs])
+    rows, right = np.concatenate([run.rows() for run in runs]), np.concatenate([run.right for run in runs])
     parts = [
         FAMILY_WEIGHT * (TTS_SHARE if TTS in run.family else 1.0) / count[run.family] / len(run.right) for run in runs
     ]

@@ -39,6 +39,16 @@ def test_machines_get_the_same_as_json(tmp_path: Path) -> None:
     assert found["answers"] == 2
 
 
+@pytest.mark.parametrize(("answer", "is_estimated"), [("Paris", True), ("", False)])
+def test_the_accuracy_of_an_agent_is_estimated_where_there_are_answers(
+    tmp_path: Path, answer: str, is_estimated: bool
+) -> None:
+    rows = [{"question": f"Question {number % 12}?", "answer": answer} for number in range(24)]
+    path = written(tmp_path, *rows)
+    assert ("of the rollouts are right" in inspected(path)) is is_estimated
+    assert (json.loads(inspected(path, "--json"))["level"] is not None) is is_estimated
+
+
 def warnings_of(path: Path, *options: str) -> str:
     return " ".join(json.loads(inspected(path, *options, "--json"))["warnings"])
 
@@ -54,14 +64,6 @@ def test_what_spoils_a_selection_is_a_warning(tmp_path: Path) -> None:
     assert "answers are long (median 14 words)" in warnings_of(written(tmp_path, sentence))
     idle = {**SAMPLES["webqa"], "steps": []}
     assert "1 of 1 rollouts show no evidence" in warnings_of(written(tmp_path, idle))
-
-
-def test_a_folder_with_a_stranger_in_it_is_read_and_the_stranger_named(tmp_path: Path) -> None:
-    written(tmp_path, SAMPLES["webqa"], {**SAMPLES["webqa"], "sample_id": 1})
-    (tmp_path / "notes.txt").write_text("buy milk\n")
-    shown = inspected(tmp_path)
-    assert "format: webqa (2 records)" in shown
-    assert "notes.txt" in shown
 
 
 def test_hostile_text_cannot_steer_the_terminal(tmp_path: Path) -> None:

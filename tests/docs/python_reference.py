@@ -19,9 +19,9 @@ from tests.docs.blocks import ROOT
 PAGE = ROOT / "docs" / "reference" / "python.md"
 EXAMPLE = "<!-- example -->\n"
 GROUPS: Mapping[str, tuple[str, ...]] = {
-    "Decide": ("decide", "decide_pools", "decide_frame", "Decision", "gaps"),
+    "Decide": ("decide", "decide_pools", "decide_frame", "Decision"),
     "Read and write": ("read_pools", "iter_pools", "write_pools", "Pool", "Question", "Rollout", "Search", "Evidence"),
-    "Methods": ("load_method", "MethodOptions", "Method", "Escalating"),
+    "Methods": ("load_method",),
     "Compare": ("same_answer", "group_answers", "is_right", "compare_reports"),
     "Run agents": ("best_of", "run_best_of", "run_number", "AgentRun", "Session", "ExpectedGain", "FixedK"),
     "Errors": ("TraceRankError",),

@@ -1,6 +1,7 @@
 """How sure a decision is: agreement in meaning and evidence, for any method that decides."""
 
 import json
+from math import log
 from pathlib import Path
 
 import pytest
@@ -13,13 +14,16 @@ from tests.evidence.test_choosing import QUESTION, TEXTS, pools
 from tracerank.errors import CheckpointError
 from tracerank.evidence.confidence import (
     Calibration,
+    agreement,
+    grounds,
     read_confidence,
     set_level,
     shipped_confidence,
     standing_in,
 )
-from tracerank.evidence.level import Level, estimate_level, read_ahead
+from tracerank.evidence.level import Level, estimate_level, log_odds, read_ahead
 from tracerank.evidence.model import Logistic
+from tracerank.evidence.table import evidence_table
 from tracerank.methods import load_selector
 from tracerank.pools.pool import Pool
 from tracerank.votes.base import LABELS, POOLS, Decision
@@ -89,6 +93,32 @@ def test_with_other_pools_the_rank_score_becomes_a_confidence_that_follows_their
         assert [one.confidence for one in made] == [one.rank_score for one in made]
 
 
+def test_grounds_compare_with_what_is_usual_where_there_is_evidence() -> None:
+    features = {"chain_recall": 0.5, "kind_lift": 5.0}
+    assert grounds(features, has_evidence=True) == pytest.approx({"evidence": 0.05, "kind": 0.8})
+    assert grounds(features, has_evidence=False) == {"evidence": 0.0, "kind": 0.0}
+
+
+def test_the_standing_of_an_answer_is_that_of_its_meaning_among_all_rollouts() -> None:
+    answers = [
+        rollout("Venice", ranked("Orfeo", TEXTS[0])),
+        rollout("It was Venice."),
+        rollout("Mantua"),
+        rollout(None),
+    ]
+    found = pool_of(*answers, question=QUESTION)
+    table = evidence_table(QUESTION, found.rollouts[:3])
+    for sample, agreed in ((0, 1.5 / 4), (2, 0.5 / 4)):
+        standing = standing_in(found, Decision("q", answers[sample].answer, sample))
+        expected = grounds(table.named(table.row_of(sample) or 0), has_evidence=True)
+        assert standing == pytest.approx({"agreement": log_odds(agreed), **expected, "level": 0.0, "score_lead": 0.0})
+    assert standing_in(found, Decision("q", "Oslo", 3)) is None
+
+
+def test_log_odds_are_bounded_at_a_fiftieth() -> None:
+    assert [log_odds(share) for share in (0.5, 0.0, 1.0)] == pytest.approx([0.0, -log(49), log(49)])
+
+
 def test_a_level_needs_ten_pools_and_counts_abstentions_as_disagreement() -> None:
     pools = [pool("Paris", "paris", "unknown", None), *[pool("Paris")] * 30]
     assert estimate_level(pools * 9) is None
@@ -138,7 +168,7 @@ def test_a_written_answer_and_an_empty_pool_stay_as_they_are() -> None:
 
 
 def test_what_is_saved_is_what_is_read(tmp_path: Path) -> None:
-    made = Calibration(Logistic({"share": 0.7, "score_lead": 0.1}, -0.2), {"form": "x"}, is_own=True)
+    made = Calibration(Logistic({"agreement": 0.7, "score_lead": 0.1}, -0.2), {"form": "x"}, is_own=True)
     made.save(tmp_path)
     assert read_confidence(tmp_path) == made
     assert read_confidence(tmp_path / "nowhere") is None
@@ -149,7 +179,7 @@ def test_what_is_saved_is_what_is_read(tmp_path: Path) -> None:
     [
         {"weights": {"unknown": 1.0}},
         {"bias": 0.5},
-        {"weights": {"share": float("nan")}, "checksum": None},
+        {"weights": {"agreement": float("nan")}, "checksum": None},
         {"bias": None},
         {"training": None},
         {"format": "other/1"},
@@ -175,11 +205,20 @@ def test_a_folder_with_a_confidence_of_its_own_tells_it(tmp_path: Path) -> None:
     assert own.decide(found).scores == load_selector().decide(found).scores
 
 
+def test_agreement_says_more_where_rollouts_seldom_agree() -> None:
+    assert agreement(1, 1, 0.3) == pytest.approx(log_odds(0.3)), "one rollout has only what is usual"
+    gained = [agreement(5, 16, level) - log_odds(level) for level in (0.05, 0.3, 0.6)]
+    assert gained == sorted(gained, reverse=True)
+    assert gained[0] > 1 > 0 > gained[2]
+    assert agreement(10, 16, 0.3) > agreement(5, 8, 0.3) > agreement(4, 8, 0.3)
+
+
 def test_the_scores_of_the_method_count_where_they_are_weighed() -> None:
     found = pool_of(rollout("Venice"), rollout("Mantua"), question=QUESTION)
     decision = Decision("q", "Venice", 0, {0: 3.0, 1: 1.0})
     standing = standing_in(found, decision)
     assert standing is not None
     assert standing["score_lead"] == 2.0
-    plain, weighed = (Calibration(Logistic(each)) for each in ({"share": 1.0}, {"share": 1.0, "score_lead": 1.0}))
+    weights = ({"agreement": 1.0}, {"agreement": 1.0, "score_lead": 1.0})
+    plain, weighed = (Calibration(Logistic(each)) for each in weights)
     assert weighed.model.probability(standing) > plain.model.probability(standing)

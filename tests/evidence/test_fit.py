@@ -78,6 +78,12 @@ def test_subsets_of_a_pool_share_one_weight_and_unjudged_pools_are_left_out() ->
     assert all(np.array_equal(one.table.values, other.table.values) for one, other in zip(tables, again, strict=True))
 
 
+def test_a_pool_is_cut_into_subsets_of_the_sizes_of_users_pools() -> None:
+    large = pool_of(*(rollout(CITIES[number % 2], label=number % 2) for number in range(17)))
+    assert [each.table.votes.sum() for each in labelled_tables(large)] == [17, 2, 3, 4, 6, 8, 16]
+    assert [each.table.votes.sum() for each in labelled_tables(large.first(3))] == [3, 2]
+
+
 def test_a_meaning_is_right_when_half_of_its_labels_say_so() -> None:
     rollouts = [rollout("Paris", label=1.0), rollout("paris", label=0.0), rollout("Rome", label=0.0)]
     table = labelled_table(pool_of(*rollouts), rollouts)

@@ -48,4 +48,6 @@ def test_windows_hold_160_characters_on_either_side_of_the_first_three_occurrenc
     assert list(windows(text, " paris ")) == [{"mid", "|", "last"}]
     assert near(text, " paris ") == {"mid", "paris", "last"}
     assert near(text, " rome ") == frozenset()
+    assert near(Line(["paris", *["last"] * 32, "behind", *["far"] * 40]), " paris ") == {"paris", "last"}
+    assert near(Line(["before", *["mid"] * 40, "paris"]), " paris ") == {"mid", "paris"}
     assert len(list(windows(Line(["paris", "or"] * 5), " paris "))) == 3

@@ -1,15 +1,16 @@
 """What an unsure pool lacks, in any language, within bounds."""
 
 import json
+from math import log
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import tracerank as tr
 from tests.builders import pool_of, ranked, rollout
-from tracerank.evidence.gaps import MAX_RIVALS, NO_QUERIES, NO_TEXTS, gaps
+from tracerank.evidence.gaps import NO_QUERIES, NO_TEXTS, gaps
 from tracerank.evidence.names import MAX_NAMES, names_in
+from tracerank.methods import load_method
 from tracerank.pools.pool import Pool
 from tracerank.votes.base import Decision
 from tracerank.votes.missing import ANSWER, QUESTION, Missing, Repeated, Unasked
@@ -38,6 +39,14 @@ def looked(pool: Pool, sample: int = 0) -> Missing:
         ("من كتب هذا الكتاب؟", []),
         ("what is the capital of france", []),
         ("The", []),
+        ("He saw The Beatles, and It too. The Who came.", ["The Beatles"]),
+        ("He ran the Ministry of the and Peace", ["Ministry of the and Peace"]),
+        ("He ran the Ministry of the and for Peace", ["Ministry", "Peace"]),  # too many small words
+        ("WHO WROTE THE OLD MAN AND THE SEA", ["WROTE THE OLD MAN AND THE SEA"]),
+        ("WHO WROTE THE OLD MAN AND THE SEA THERE", []),  # all in capitals
+        ("he met Ann{0} Ben{1}, now Cas{0} Dan{1}z".format("n" * 57, "n" * 16), [f"Ann{'n' * 57} Ben{'n' * 16}"]),
+        ("i saw " * 333 + "A" + " B", ["A"]),  # of 2,000 characters
+        (" ".join(f'"n {number:02}"' for number in range(14)), [f"n {number:02}" for number in range(12)]),
         ("", []),
     ],
 )
@@ -60,6 +69,26 @@ def test_a_rival_that_no_text_has_is_named_with_those_who_gave_it() -> None:
         ("Mantua", (2,), False, True),
         ("Dresden", (3,), False, False),
     ]
+    assert [one.nearest for one in found] == [0, 0]
+
+
+def test_the_nearest_text_holds_the_largest_share_of_an_answer_by_the_rarity_of_its_words() -> None:
+    texts = ("Ada was there.", "Ada met a king.", "The king of Leeds.")
+    seen = pool_of(rollout("Ada King Leeds Byron", ranked("q", *texts)), question="Who was it?")
+    rarity = {"ada": log(5 / 3), "king": log(5 / 3), "leeds": log(5 / 2), "byron": log(5)}
+    held = rarity["king"] + rarity["leeds"] + 0.2
+    [found] = looked(seen).unsupported
+    assert found.nearest == pytest.approx(held / (sum(rarity.values()) + 0.4))
+    assert found.is_chosen
+
+
+@pytest.mark.parametrize(
+    ("answer", "is_missing"),
+    [("Ada", True), ("Ada sang", False), ("Ada Byron sang", True), ("sang", False), ("sang 3 times", True)],
+)
+def test_only_a_number_or_what_is_mostly_a_name_is_called_unsupported(answer: str, is_missing: bool) -> None:
+    seen = pool_of(rollout(answer, ranked("q", "A text without it.")), question="What about it?")
+    assert bool(looked(seen).unsupported) == is_missing
 
 
 def test_words_in_another_order_and_yes_and_no_are_not_called_unsupported() -> None:
@@ -126,6 +155,22 @@ def test_a_query_that_four_of_five_asked_is_repeated_and_one_of_three_of_five_is
     assert [repeated(*each) for each in ((4, 5), (3, 5), (2, 2), (1, 1))] == [[4], [], [2], []]
 
 
+def test_of_many_repeated_queries_the_five_commonest_are_named_and_of_a_long_one_its_beginning() -> None:
+    often = [ranked(f"query of {name}", "x") for name in "bcdefg"] + [ranked("long " * 200, "x")]
+    four = [rollout("a", *often) for _ in range(4)]
+    found = looked(pool_of(*four, rollout("a", often[-1]), question=ASKED)).repeated
+    assert [(one.query, one.rollouts) for one in found] == [
+        (("long " * 100), 5), *((f"query of {name}", 4) for name in "bcde"),
+    ]  # fmt: skip
+
+
+def test_queries_beyond_the_limit_are_not_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tracerank.evidence.gaps.MAX_QUERIES", 2)
+    searches = [ranked(f"query of {name}", "x") for name in ("Rome", "Oslo", "Bern")]
+    found = looked(pool_of(rollout("a", *searches), rollout("a", *searches), question=ASKED)).repeated
+    assert [one.query for one in found] == ["query of Rome", "query of Oslo"]
+
+
 def test_bare_answers_lack_nothing_that_can_be_told_and_say_so() -> None:
     found = looked(pool_of(rollout("Venice"), rollout("Mantua"), question=ASKED))
     assert not found
@@ -145,11 +190,11 @@ def test_answers_in_scripts_without_spaces_are_found_in_texts() -> None:
 
 def test_gaps_are_plain_values_the_same_each_time_and_change_no_decision() -> None:
     seen = pool_of(*(rollout(f"Answer {n}", ranked(f"query {n}", "text")) for n in range(20)), question=ASKED)
-    decision = tr.load_method().decide(seen)
-    found = tr.gaps(seen, decision)
-    assert found == tr.gaps(seen, decision)
+    decision = load_method().decide(seen)
+    found = gaps(seen, decision)
+    assert found == gaps(seen, decision)
     assert decision.missing is None
-    assert len(found.unsupported) <= MAX_RIVALS
+    assert len(found.unsupported) == 6
     assert json.loads(json.dumps(found.record()))["unsupported"]
 
 

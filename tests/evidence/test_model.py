@@ -112,6 +112,8 @@ def test_scores_are_the_log_odds_of_rows_by_name_and_equal_rows_tie() -> None:
 def test_extreme_odds_stay_probabilities() -> None:
     assert 0 < sigmoid(-1e308) < 1e-12
     assert 1 - 1e-12 < sigmoid(1e308) < 1
+    assert sigmoid(30) == sigmoid(31) > sigmoid(29)
+    assert sigmoid(-30) == sigmoid(-31) < sigmoid(-29)
 
 
 def test_a_record_is_read_back_and_a_changed_weight_is_found() -> None:

@@ -184,6 +184,15 @@ def test_evidence_decides_between_two_votes_whatever_their_order(name: str) -> N
         assert max(decision.scores.values()) > 0.6
 
 
+def test_a_question_is_repeated_where_characters_are_the_words_only_as_a_whole() -> None:
+    question, texts = (
+        "曹雪芹写的红楼梦一共有多少回",
+        ("曹雪芹写的红楼梦一共有多少回 120回", "曹雪芹写的红楼梦 红楼梦一共有多少回 120回"),
+    )
+    found = [evidence_table(question, [rollout("120回", ranked("q", text))]).named(0) for text in texts]
+    assert [row["chain_recall"] > 0 for row in found] == [False, True]
+
+
 def test_accents_and_marks_of_spaced_scripts_part_words_as_ever() -> None:
     assert words_of("Sōryū's 1,000 Čapek") == ["soryu", "1000", "capek"]
     assert words_of("Москва́ — столица") == ["москва", "столица"]

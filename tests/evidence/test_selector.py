@@ -105,7 +105,8 @@ def test_an_explanation_is_of_the_very_decision_and_weighs_texts_that_hold_the_a
     assert explanation.decision == load_selector().decide(each)
     assert explanation.weights_are == SUPPORT
     weights = [{seen.evidence.text: seen.weight or 0.0 for seen in one.evidence} for one in explanation.rollouts]
-    assert weights[0][NEAR] > weights[0][FAR] > weights[0][ELSE] == 0
+    # A text that holds the answer weighs a quarter, and one more with all of the question's words around it.
+    assert weights[0] == pytest.approx({FAR: 0.25 / 1.5, ELSE: 0.0, NEAR: 1.25 / 1.5 / 2})
     assert weights[1][FAR] == weights[2][NEAR] == 0  # one does not hold its answer, one abstains
     assert sum(seen.weight or 0.0 for seen in explanation.rollouts[0].evidence) == pytest.approx(1)
     assert explanation.selected is not None
@@ -126,6 +127,12 @@ def test_reasons_add_up_to_the_difference_of_the_scores() -> None:
     assert sum(reason.gain for reason in found) == pytest.approx(oslo - bergen, abs=0.05 * len(FAMILIES))
     assert [reason.gain for reason in found] == sorted((reason.gain for reason in found), reverse=True)
     assert {reason.name for reason in load_selector().explain(each).reasons} & {"support"}
+
+
+def test_a_gain_below_a_twentieth_is_no_reason() -> None:
+    each = pool("Oslo", "Oslo", "Bergen")  # a third of the votes more
+    reasons = [EvidenceSelector(Logistic({"vote_share": weight})).explain(each).reasons for weight in (0.14, 0.16)]
+    assert [[reason.name for reason in found] for found in reasons] == [[], ["votes"]]
 
 
 @pytest.mark.parametrize("each", [pool(), pool("Oslo"), pool("Oslo", "oslo"), pool("unknown", "N/A"), pool(None)])

@@ -117,11 +117,24 @@ def test_the_kind_that_is_asked_for_is_read_of_the_question() -> None:
         ("Q: In which city is the Eiffel Tower? A: Lyon", 0),
         ("In which city is the Eiffel Tower? Lyon. In which city is the Eiffel Tower? It is Lyon.", 0),
         ("In which city is the Eiffel Tower? The city with the tower is Lyon.", 2 / 3),  # what is left counts
+        ("Guess which city is Eiffel's: Lyon.", 2 / 3),  # half of the question
     ],
 )
 def test_the_question_repeated_beside_an_answer_is_no_support(text: str, expected: float) -> None:
     found = table_of(rollout("Lyon", ranked("x", text)), rollout("Paris"))
     assert row_of(found, 0)["chain_recall"] == pytest.approx(expected)
+
+
+@pytest.mark.parametrize(
+    ("answer", "expected"),
+    [
+        ("The Eiffel Tower of your question stands in Paris.", 2 / 3),
+        ("The Eiffel Tower you mean stands in Paris.", 0),  # of eight words
+        ("**Paris**\nIt stands there.", 2 / 3),
+    ],
+)
+def test_of_a_long_answer_and_of_one_of_several_lines_the_core_is_looked_for(answer: str, expected: float) -> None:
+    assert row_of(table_of(rollout(answer, ranked("x", EIFFEL))), 0)["chain_recall"] == pytest.approx(expected)
 
 
 def test_against_three_times_its_votes_an_answer_has_only_texts_that_others_saw() -> None:

@@ -28,7 +28,7 @@ class WordRetriever:
     """Ranks the pages by the content words that they share with a query; earlier pages win ties."""
 
     def __init__(self, pages: Sequence[tuple[str, str]] = PAGES) -> None:
-        self.passages = [Passage(text, title, None, str(at), 0) for at, (title, text) in enumerate(pages)]
+        self.passages = [Passage(text, title, None, str(at)) for at, (title, text) in enumerate(pages)]
         self.asked: list[str] = []
 
     def search(self, query: str, k: int = 3) -> tuple[Passage, ...]:

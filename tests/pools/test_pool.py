@@ -7,7 +7,7 @@ import pytest
 
 from tracerank.pools.html_tables import html_table
 from tracerank.pools.pool import UNREADABLE, Pool, drop_reasons
-from tracerank.pools.types import BROWSING, RETENTION_RULES, WEBQA, Evidence, Question, Retained, Rollout, Search
+from tracerank.pools.types import BROWSING, RETENTION_RULES, WEBQA, Evidence, Question, Rollout, Search
 
 SEARCHES = (Search("q", (Evidence("text"),)),)
 
@@ -54,14 +54,6 @@ def test_rollouts_are_in_sampling_order_and_the_first_k_are_the_lowest_ids() -> 
         pool.first(0)
     with pytest.raises(ValueError, match="distinct"):
         Pool.of(pool.question, [Rollout(1, "a"), Rollout(1, "b")])
-
-
-def test_candidates_count_the_retained_rollouts_with_the_same_normalised_answer() -> None:
-    kept = tuple(Rollout(number, answer) for number, answer in enumerate(("Paris", "the paris!", "Rome")))
-    found = Retained(kept).candidates()
-    assert [(one.answer, one.members, one.votes) for one in found] == [
-        ("Paris", (0,), 2), ("the paris!", (1,), 2), ("Rome", (2,), 1),
-    ]  # fmt: skip
 
 
 def test_a_notebook_shows_the_answer_or_why_a_rollout_cannot_be_read() -> None:

@@ -10,7 +10,7 @@ from tracerank.errors import ReadError, UsageError
 from tracerank.pools.types import Question, Rollout
 from tracerank.readers import Parsed, Problem, Record, RolloutWarning, iter_pools, read_pools
 from tracerank.readers.detect import READERS, detect, reader_named
-from tracerank.readers.sources.joining import Joiner
+from tracerank.readers.runs.transcripts import Joiner
 from tracerank.readers.sources.json_lines import PATIENCE
 
 WEBQA = {"question_index": 1, "question": "Who?", "sample_id": 0, "answer": "Ada", "steps": []}

@@ -1,13 +1,15 @@
 """Logs that public agents write, made by hand in the shape that their code writes: nothing of theirs is copied.
 
-Search-o1, the GAIA runs of smolagents' open_deep_research, OpenDeepSearch, OWL, Reflexion's text logs, and states of
-LangChain's open_deep_research. FlashRAG has a test of its own.
+Search-o1, OWL, and states of LangChain's open_deep_research. FlashRAG has a test of its own.
 """
 
 import json
 from pathlib import Path
 from typing import Any
 
+import pytest
+
+from tracerank.errors import ReadError
 from tracerank.pools.pool import Pool
 from tracerank.readers import read_pools
 
@@ -65,53 +67,16 @@ def test_search_o1_is_read_by_its_marks_and_its_box(tmp_path: Path) -> None:
     assert pool.rollouts[0].searches[0].evidence[0].text == TOLD
 
 
-# ---- printed steps
-
-_STEPS = [
-    f"TaskStep(task='You have one question to answer.\\n{ASKED}', task_images=None)",
-    "PlanningStep(model_input_messages=[], model_output_message=ChatMessage(role=<MessageRole.ASSISTANT: 'assistant'>, "
-    "content='Plan', tool_calls=None, raw=None), plan='Plan', timing=Timing(start_time=1.5, end_time=None))",
-    "ActionStep(step_number=1, tool_calls=[ToolCall(name='python_interpreter', arguments='print(web_search(\"Vienna"
-    "\\'s river\"))', id='call_2')], error=None, model_output_message=ChatMessage(role=<MessageRole.ASSISTANT: "
-    "'assistant'>, content='look', raw=<litellm.ModelResponse object at 0x7f>), observations='Execution logs:\\n"
-    f"## Search Results\\n\\n[Vienna](https://a.org/v)\\n{TOLD}\\n\\n[Other](https://b.org/)\\nOther rivers.\\n"
-    "Last output from code snippet:\\nNone', observations_images=None, action_output=None)",
-    "ActionStep(step_number=2, tool_calls=[ToolCall(name='python_interpreter', arguments='final_answer(\"Danube\")', "
-    "id='call_3')], observations='Execution logs:\\nLast output from code snippet:\\nDanube', action_output='Danube', "
-    "is_final_answer=True)",
-]
-_SHOWN = [("Vienna's river", [("Vienna", "https://a.org/v"), ("Other", "https://b.org/")])]
+# ---- steps of smolagents as older versions printed them
 
 
-def gaia(prediction: str, **fields: Any) -> str:
-    row = {"agent_name": "m", "question": ASKED, "augmented_question": f"You have one.\n{ASKED}", "task": "1"}
-    row |= {"prediction": prediction, "intermediate_steps": _STEPS, "task_id": "t1", "true_answer": "Danube"}
-    return json.dumps({**row, "parsing_error": False, "agent_error": None, **fields})
-
-
-def test_gaia_runs_of_smolagents_are_read_by_their_printed_steps(tmp_path: Path) -> None:
-    pool, problems = read(tmp_path / "run.jsonl", "\n".join((gaia("the Danube"), gaia("Inn"))))
-    assert not problems
-    assert pool.question.references == ("Danube",)
-    assert [one.answer for one in pool.rollouts] == ["the Danube", "Inn"]  # as it was put last
-    assert searched(pool) == _SHOWN
-
-
-def test_steps_that_cannot_be_read_are_told(tmp_path: Path) -> None:
-    broken = [_STEPS[2][:200]]
-    pool, problems = read(tmp_path / "run.jsonl", "\n".join((gaia("Inn"), gaia("Inn", intermediate_steps=broken))))
-    assert len(pool.rollouts) == 2
-    assert "no steps that can be read" in problems[0]
-
-
-def test_open_deep_search_is_read_by_its_printed_steps(tmp_path: Path) -> None:
-    row = {"model_id": "m", "agent_action_type": "codeact", "original_question": ASKED, "true_answer": "Danube"}
-    row |= {"intermediate_steps": f"[{', '.join(_STEPS)}]", "start_time": 1.0, "token_counts": {"input": 1}}
-    rows = [json.dumps({**row, "answer": answer}) for answer in ("Inn", "Danube")]
-    pool, problems = read(tmp_path / "m__codeact__frames__trial0.jsonl", "\n".join(rows))
-    assert not problems
-    assert [one.answer for one in pool.rollouts] == ["Inn", "Danube"]
-    assert searched(pool) == searched(pool, 1) == _SHOWN
+def test_printed_steps_are_refused_and_no_answer_is_taken_from_beside_them(tmp_path: Path) -> None:
+    steps = ["TaskStep(task='Which?', task_images=None)", "ActionStep(step_number=1, observations='Danube')"]
+    path = tmp_path / "run.jsonl"
+    for printed in (steps, f"[{', '.join(steps)}]"):
+        path.write_text(json.dumps({"question": ASKED, "prediction": "Inn", "intermediate_steps": printed}))
+        with pytest.raises(ReadError, match="no known format"):
+            read_pools(path)
 
 
 # ---- OWL
@@ -133,56 +98,6 @@ def test_owl_is_read_by_the_shape_of_its_calls(tmp_path: Path) -> None:
     assert not problems
     assert (pool.rollouts[0].answer, pool.rollouts[0].label) == ("Danube", 1.0)
     assert searched(pool) == [("Vienna river", [("Vienna", "https://a.org/v"), ("Inn", "https://b.org/")])]
-
-
-# ---- Reflexion
-
-_REFLECTED = "You have attempted to answer following question before and failed.\nReflections:\n- Look better.\n\n"
-
-
-def agent(answer: str, verdict: str, before: str = "") -> str:
-    return (
-        f"{before}Question: {ASKED}\nThought 1: I need to search Vienna.\nAction 1: Search[Vienna]\n"
-        f"Observation 1: {TOLD}\nIt is a city.\nThought 2: So.\nAction 2: Finish[{answer}]\n"
-        f"Observation 2: Answer is {verdict}\nCorrect answer: Danube\n\n"
-    )
-
-
-def trial(number: int, right: str = "", wrong: str = "", halted: str = "") -> str:
-    return (
-        f"\n{'#' * 40}\nBEGIN TRIAL {number}\nTrial summary: Correct: 1, Incorrect: 1, Halted: 0\n{'#' * 39}\n"
-        f"------------- BEGIN CORRECT AGENTS -------------\n\n{right}"
-        f"------------- BEGIN INCORRECT AGENTS -----------\n\n{wrong}"
-        f"------------- BEGIN HALTED AGENTS -----------\n\n{halted}"
-    )
-
-
-def test_reflexions_trials_are_rollouts_and_repetitions_are_none(tmp_path: Path) -> None:
-    right = agent("Danube", "CORRECT", _REFLECTED)
-    log = trial(1, wrong=agent("Inn", "INCORRECT")) + trial(2, right) + trial(3, right)
-    pool, problems = read(tmp_path / "100_questions_5_trials.txt", log)
-    assert not problems
-    assert pool.question.references == ("Danube",)
-    assert [(one.sample_id, one.answer, one.label) for one in pool.rollouts] == [(1, "Inn", 0.0), (2, "Danube", 1.0)]
-    assert [[search.query for search in one.searches] for one in pool.rollouts] == [["Vienna"], ["Vienna"]]
-    assert "CORRECT" not in str([one.searches for one in pool.rollouts])
-    assert pool.rollouts[1].source is not None
-    assert int(pool.rollouts[1].source.rpartition(":")[2]) > 20
-
-
-def test_a_halted_agent_has_no_answer(tmp_path: Path) -> None:
-    half = (
-        f"Question: {ASKED}\nThought 1: hm\nAction 1: Search[Wien]\nObservation 1: {TOLD}\nCorrect answer: Danube\n\n"
-    )
-    pool, _ = read(tmp_path / "log.txt", trial(1, right=agent("Danube", "CORRECT")) + trial(2, halted=half))
-    assert [one.answer for one in pool.rollouts] == ["Danube", None]
-
-
-def test_a_context_that_was_given_is_no_question(tmp_path: Path) -> None:
-    given = f"Context: {TOLD} Question: {ASKED}\nThought: It says so.\nAction: Finish[Danube]\n"
-    told = "Observation: Answer is CORRECT\nCorrect answer: Danube\n\n"
-    pool, _ = read(tmp_path / "log.txt", trial(1, right=given + told))
-    assert [one.answer for one in pool.rollouts] == ["Danube"]
 
 
 # ---- open_deep_research of LangChain

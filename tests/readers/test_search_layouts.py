@@ -363,6 +363,10 @@ def test_the_frame_of_results_without_results_is_no_evidence(output: str) -> Non
     assert found(output) == []
 
 
+def test_one_numbered_link_is_a_result() -> None:
+    assert found(f"1. [Vienna]({RESULTS[0][1]})\n{ONE}") == [RESULTS[0]]
+
+
 def test_an_address_at_the_end_counts_only_where_every_result_has_one() -> None:
     text = both("\n\n", "Title: {t}\nDescription: {x}") + "\nURL: https://evil.org/"
     assert [url for _, url, _ in found(text)] == [None, None]

@@ -22,6 +22,7 @@ from tracerank.methods import load_selector
 from tracerank.sampling import waves
 from tracerank.sampling.best_of import Result
 from tracerank.stopping.rules import FixedK, WindowRule
+from tracerank.votes.escalation import Escalating
 from tracerank.votes.voting import MajorityVote
 
 QUESTION = "Which city did the composer of Orfeo die in?"
@@ -77,7 +78,7 @@ class Counted(MajorityVote):
 @pytest.mark.parametrize(("below", "sizes"), [(1.0, [8]), (0.01, [])])
 def test_an_escalating_method_calls_its_second_method_once_at_the_end(below: float, sizes: list[int]) -> None:
     second = Counted()
-    both = tr.Escalating(load_selector(), second, below=below)
+    both = Escalating(load_selector(), second, below=below)
     result = awaited(tr.best_of(answering, QUESTION, k=8, rule=FixedK(8), method=both))
     assert second.pools == sizes
     assert (result.decision.escalated is not None) == bool(sizes)

@@ -75,8 +75,9 @@ def test_a_block_joins_examples_in_the_order_asked(tmp_path: Path) -> None:
 
 
 def test_examples_are_taken_up_again_without_reading_pools(tmp_path: Path) -> None:
-    prepare(tmp_path, generate_pools(20, seed=5))
-    assert len(prepare(tmp_path, [])) > 0
+    folder = tmp_path / "new" / "examples"
+    prepare(folder, generate_pools(20, seed=5))
+    assert len(prepare(folder, [])) > 0
 
 
 def test_examples_made_from_something_else_are_refused(tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ from tracerank.trace.recipe import (
     RECIPES,
     WEBQA_RECIPE,
     GraphRecipe,
+    NetConfig,
     relations,
 )
 
@@ -70,6 +71,41 @@ def test_the_official_release_differs_in_answer_words_and_source_rules_only() ->
 def test_every_recipe_retains_by_the_rule_of_its_setting(setting: str) -> None:
     recipes = (RECIPES[setting], OFFICIAL_RECIPES[setting], *CONTROLS[setting].values())
     assert {recipe.retention for recipe in recipes} == {RETENTION_RULES[setting]}
+
+
+SIZES = {"hidden": 8, "heads": 2}
+
+
+@pytest.mark.parametrize(
+    ("sizes", "complaint"),
+    [
+        *(({name: 0}, "positive") for name in ("width", "hidden", "heads", "feed_forward")),
+        ({"layers": -1}, "layers at most 64"),
+        ({"layers": 65}, "layers at most 64"),
+        ({"heads": 3}, r"hidden \(8\) must be a multiple of heads \(3\)"),
+        ({"initial_scale": 0.0}, "scales"),
+        ({"initial_scale": 10.5, "largest_scale": 10.0}, "scales"),
+        ({"dropout": -0.1}, "dropout"),
+        ({"dropout": 1.0}, "dropout"),
+    ],
+)
+def test_sizes_that_make_no_network_are_refused(sizes: dict[str, float], complaint: str) -> None:
+    with pytest.raises(ValueError, match=complaint):
+        NetConfig(**{"width": 4, **SIZES, **sizes})  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    "sizes",
+    [
+        {"width": 1, "hidden": 1, "heads": 1, "feed_forward": 1},
+        {"layers": 0},
+        {"layers": 64},
+        {"dropout": 0.0},
+        {"initial_scale": 10.0, "largest_scale": 10.0},
+    ],
+)
+def test_the_smallest_and_the_largest_network_can_be_made(sizes: dict[str, float]) -> None:
+    NetConfig(**{"width": 4, **SIZES, **sizes})  # type: ignore[arg-type]
 
 
 CONTENT = {"evidence|same_content_cross|evidence", "evidence|same_content_within|evidence"}

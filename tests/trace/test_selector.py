@@ -1,22 +1,26 @@
 """The bridge from pools to scores: whatever the embedder or checkpoint does wrong is said in one line."""
 
 import math
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from tests.builders import pool
+from tests.builders import pool, pool_of, ranked, rollout
+from tests.trace.test_official import written
 from tests.worlds import generate_pools
 from tracerank.embedding.base import EncoderIdentity, HashEmbedder
 from tracerank.errors import CheckpointError, EmbeddingError, TraceRankError
 from tracerank.pools.pool import Pool
-from tracerank.pools.types import Question, Rollout
+from tracerank.pools.types import BROWSING, Question, Rollout
 from tracerank.trace import selector as module
 from tracerank.trace.checkpoint import Checkpoint
+from tracerank.trace.likeness import Likeness
 from tracerank.trace.net import TraceNet
 from tracerank.trace.recipe import CONTROLS, WEBQA_RECIPE, NetConfig
 from tracerank.trace.selector import TraceSelector
+from tracerank.votes.base import UNLIKE
 
 WIDTH = 32
 
@@ -84,6 +88,21 @@ def test_streaming_gives_the_same_as_deciding_at_once(monkeypatch: pytest.Monkey
 
 
 @pytest.mark.parametrize(
+    ("most_pools", "most_texts", "pools"), [(3, 99, [3, 3, 1]), (9, 8, [2, 2, 2, 1]), (9, 9, [3, 3, 1])]
+)
+def test_a_block_is_full_with_so_many_pools_or_texts(
+    monkeypatch: pytest.MonkeyPatch, most_pools: int, most_texts: int, pools: list[int]
+) -> None:
+    monkeypatch.setattr(module, "BLOCK_POOLS", most_pools)
+    monkeypatch.setattr(module, "BLOCK_TEXTS", most_texts)
+    embedded: list[int] = []
+    chooser = selector(embedder=Faulty(lambda vectors: embedded.append(len(vectors)) or vectors))
+    of_four = [pool_of(rollout(f"a {n}", ranked(f"q {n}", f"c {n}")), question=f"Which {n}?") for n in range(7)]
+    assert [decision.answer for decision in chooser.iter_decisions(of_four)] == [f"a {n}" for n in range(7)]
+    assert embedded == [4 * count for count in pools]
+
+
+@pytest.mark.parametrize(
     ("spoil", "complaint"),
     [
         (lambda v: np.where(np.arange(len(v))[:, None] == 1, math.nan, v), "not finite"),
@@ -99,14 +118,29 @@ def test_vectors_that_cannot_be_used_are_refused_in_one_line(spoil, complaint: s
     assert "\n" not in str(caught.value)
 
 
-def test_a_checkpoint_of_another_encoder_is_refused() -> None:
-    with pytest.raises(CheckpointError, match=r"'hash-32'.*'hash-64'"):
-        selector(embedder=HashEmbedder(64))
+@pytest.mark.parametrize(("name", "width"), [("hash-64", 64), ("hash-32", 64), ("other", 32)])
+def test_a_checkpoint_of_another_encoder_is_refused(name: str, width: int) -> None:
+    embedder = HashEmbedder(width)
+    embedder.name = name
+    with pytest.raises(CheckpointError, match=rf"'hash-32' \(32 wide\).*'{name}' \({width} wide\)"):
+        selector(embedder=embedder)
+
+
+def test_pools_of_the_other_setting_are_unlike_those_trained_on_where_these_are_known() -> None:
+    known, unknown = selector(), selector()
+    likeness = Likeness(tuple(known.embedder.embed(["anything"])[0].tolist()), least=-1.0)
+    known.checkpoint = replace(known.checkpoint, likeness=likeness)
+    browsing = Pool.of(Question("q", "?"), [replace(each, setting=BROWSING) for each in pool("a", "b").rollouts])
+    notes = [chooser.decide(each).note for chooser in (known, unknown) for each in (pool("a", "b"), browsing)]
+    assert notes == [None, UNLIKE, None, None]
 
 
 def test_an_official_checkpoint_needs_vectors_of_its_width(tmp_path: Path) -> None:
-    with pytest.raises(CheckpointError, match="no such file"):
-        TraceSelector.from_official(tmp_path / "best.pt", embedder=HashEmbedder(64))
+    path = written(tmp_path / "best.pt")
+    with pytest.raises(CheckpointError, match="made for vectors 8 wide, but 'hash-64' gives 64"):
+        TraceSelector.from_official(path, embedder=HashEmbedder(64))
+    loaded = TraceSelector.from_official(path, embedder=HashEmbedder(8))
+    assert (loaded.encoder, loaded.decide(pool("a", "b")).answer in ("a", "b")) == (EncoderIdentity("hash-8", 8), True)
 
 
 def test_a_damaged_net_does_not_choose_at_random() -> None:

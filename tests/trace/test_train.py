@@ -16,7 +16,7 @@ from safetensors.torch import load_file
 from tests.builders import pool_of, ranked, rollout
 from tests.worlds import generate_pools, planted_pools
 from tracerank.embedding.base import HashEmbedder
-from tracerank.errors import TrainingError
+from tracerank.errors import TrainingError, UsageError
 from tracerank.pools.correctness import choice
 from tracerank.pools.pool import Pool
 from tracerank.trace import train as training
@@ -25,7 +25,7 @@ from tracerank.trace.data import ExampleSet, prepare_examples
 from tracerank.trace.net import TraceNet
 from tracerank.trace.recipe import CONTROLS, SETTINGS, WEBQA_RECIPE, GraphRecipe, NetConfig
 from tracerank.trace.selector import TraceSelector
-from tracerank.trace.train import OnStep, stays_below_vote, train
+from tracerank.trace.train import OnStep, device_named, stays_below_vote, train
 from tracerank.votes.answer_groups import ExactGroups
 from tracerank.votes.base import UNLIKE
 from tracerank.votes.voting import MajorityVote
@@ -43,6 +43,14 @@ def _saved_after_every_step(monkeypatch: pytest.MonkeyPatch) -> None:
 def examples(tmp_path_factory: pytest.TempPathFactory) -> ExampleSet:
     folder = tmp_path_factory.mktemp("examples")
     return prepare_examples(generate_pools(200, seed=3), WEBQA_RECIPE, PLAN, HashEmbedder(32), folder, "world")
+
+
+@pytest.fixture(scope="module")
+def whole(examples: ExampleSet, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[float]]:
+    """A run that nothing disturbed, and the losses of its steps."""
+    folder, losses = tmp_path_factory.mktemp("whole"), list[float]()
+    train(examples, SMALL, WEBQA_RECIPE, PLAN, folder, on_step=losses.append)
+    return folder, losses
 
 
 def weights(folder: Path) -> dict[str, torch.Tensor]:
@@ -70,28 +78,30 @@ def stop_after(steps: int) -> OnStep:
     return on_step
 
 
-def test_the_same_seed_gives_the_same_weights_and_another_seed_others(examples: ExampleSet, tmp_path: Path) -> None:
-    train(examples, SMALL, WEBQA_RECIPE, PLAN, tmp_path / "a")
-    train(examples, SMALL, WEBQA_RECIPE, PLAN, tmp_path / "b")
-    train(examples, SMALL, WEBQA_RECIPE, replace(PLAN, seed=7), tmp_path / "c")
-    assert same(tmp_path / "a", tmp_path / "b")
-    assert not same(tmp_path / "a", tmp_path / "c")
+@pytest.mark.parametrize(("seed", "is_same"), [(PLAN.seed, True), (7, False)])
+def test_the_same_seed_gives_the_same_weights_and_another_seed_others(
+    examples: ExampleSet, whole: tuple[Path, list[float]], tmp_path: Path, seed: int, is_same: bool
+) -> None:
+    train(examples, SMALL, WEBQA_RECIPE, replace(PLAN, seed=seed), tmp_path)
+    assert same(whole[0], tmp_path) == is_same
 
 
 @pytest.mark.parametrize("steps", [1, 4, 7, 8, 11])
 def test_a_run_stopped_anywhere_ends_with_identical_weights_and_figures(
-    examples: ExampleSet, tmp_path: Path, steps: int
+    examples: ExampleSet, whole: tuple[Path, list[float]], tmp_path: Path, steps: int
 ) -> None:
-    train(examples, SMALL, WEBQA_RECIPE, PLAN, tmp_path / "whole")
+    (folder, losses), rest = whole, list[float]()
     with pytest.raises(Stop):
-        train(examples, SMALL, WEBQA_RECIPE, PLAN, tmp_path / "cut", on_step=stop_after(steps))
-    train(examples, SMALL, WEBQA_RECIPE, PLAN, tmp_path / "cut")
-    assert same(tmp_path / "whole", tmp_path / "cut")
-    assert (tmp_path / "whole" / "config.json").read_text() == (tmp_path / "cut" / "config.json").read_text()
+        train(examples, SMALL, WEBQA_RECIPE, PLAN, tmp_path, on_step=stop_after(steps))
+    train(examples, SMALL, WEBQA_RECIPE, PLAN, tmp_path, on_step=rest.append)
+    assert rest == losses[steps - 1 :]  # the step that was stopped is taken again, and none before it
+    assert same(folder, tmp_path)
+    assert (folder / "config.json").read_text() == (tmp_path / "config.json").read_text()
 
 
-def test_a_run_killed_by_the_system_ends_with_identical_weights(examples: ExampleSet, tmp_path: Path) -> None:
-    train(examples, SMALL, WEBQA_RECIPE, PLAN, tmp_path / "whole")
+def test_a_run_killed_by_the_system_ends_with_identical_weights(
+    examples: ExampleSet, whole: tuple[Path, list[float]], tmp_path: Path
+) -> None:
     script = (
         "import sys\n"
         "from tests.trace.test_train import PLAN, SMALL\n"
@@ -115,7 +125,7 @@ def test_a_run_killed_by_the_system_ends_with_identical_weights(examples: Exampl
         child.wait()
         child.stdout.close()
     train(examples, SMALL, WEBQA_RECIPE, PLAN, tmp_path / "killed")
-    assert same(tmp_path / "whole", tmp_path / "killed")
+    assert same(whole[0], tmp_path / "killed")
 
 
 def test_another_plan_does_not_continue_a_run(examples: ExampleSet, tmp_path: Path) -> None:
@@ -283,6 +293,39 @@ def test_the_votes_accuracy_is_that_of_the_method(tmp_path: Path) -> None:
 )
 def test_a_network_stays_below_the_vote_when_it_no_longer_gains(accuracies: list[float], stays: bool) -> None:
     assert stays_below_vote([{"accuracy": one, "vote": 0.5} for one in accuracies]) is stays
+
+
+@pytest.mark.parametrize(("stops", "epochs"), [(True, 3), (False, 5)])
+def test_training_that_stays_below_the_vote_ends_early_where_that_is_wanted(
+    examples: ExampleSet, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, stops: bool, epochs: int
+) -> None:
+    figures = iter([(0.1, 0.0), (0.2, 0.0), (0.2, 0.0), (0.3, 0.0), (0.4, 0.0)])
+    monkeypatch.setattr(training, "validate", lambda *_: next(figures))
+    plan, seen = replace(PLAN, epochs=5, batch_pools=999), list[dict[str, float]]()
+    train(examples, SMALL, WEBQA_RECIPE, plan, tmp_path, on_epoch=seen.append, stops_below_vote=stops)
+    assert [epoch["accuracy"] for epoch in seen] == [0.1, 0.2, 0.2, 0.3, 0.4][:epochs]
+
+
+def test_a_summary_says_what_was_trained_on_and_how_well(examples: ExampleSet, tmp_path: Path) -> None:
+    losses: list[float] = []
+    plan = replace(PLAN, epochs=1)
+    found = train(examples, SMALL, WEBQA_RECIPE, plan, tmp_path, on_step=losses.append)
+    assert found.training["questions"] == {"train": len(examples.train()), "validation": len(examples.validation())}
+    accuracy, f1 = training.validate(found.net, examples, examples.validation())
+    assert (found.training["validation_accuracy"], found.training["validation_f1"]) == (accuracy, f1)
+    [epoch] = found.training["epochs"]
+    assert (epoch["loss"], epoch["accuracy"], epoch["f1"]) == (pytest.approx(np.mean(losses)), accuracy, f1)
+    assert epoch["vote"] == found.training["validation_vote"] == examples.vote_accuracy(examples.validation())
+    labels = examples.block(examples.train(), WEBQA_RECIPE).labels
+    assert found.training["positive_weight"] == pytest.approx(float((labels == 0).sum() / labels.sum()))
+    assert found.likeness is not None
+
+
+@pytest.mark.parametrize("name", ["abacus", "meta:x", "cuda:99"])
+def test_a_device_that_torch_cannot_use_is_refused(name: str) -> None:
+    assert device_named("cpu") == torch.device("cpu")
+    with pytest.raises(UsageError, match=f"--device {name}"):
+        device_named(name)
 
 
 def test_pools_of_other_words_are_unlike_those_trained_on(examples: ExampleSet, tmp_path: Path) -> None:

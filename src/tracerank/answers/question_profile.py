@@ -218,7 +218,7 @@ def _options(text: str) -> tuple[tuple[str, ...], ...]:
 
 
 def _may_be_polar(text: str, words: list[str], first_wh: str) -> bool | None:
-    if not words or (not text.isascii() and is_unspaced(text)):
+    if not words or is_unspaced(text):
         return None
     return not first_wh or bool(_MAY_BE_POLAR.search(text))
 

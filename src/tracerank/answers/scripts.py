@@ -42,12 +42,12 @@ _RUN = lazy_pattern(rf"({_runs(_HAN, _HANGUL)})|{_runs(*_LETTERS)}")
 
 def has_unspaced(text: str) -> bool:
     """Whether a character of such a script stands in the text."""
-    return _ANY.search(text) is not None
+    return not text.isascii() and _ANY.search(text) is not None
 
 
 def is_unspaced(text: str) -> bool:
     """Whether most letters of the text are of such scripts."""
-    return 2 * len(_ANY.findall(text)) > sum(map(str.isalpha, text))
+    return not text.isascii() and 2 * len(_ANY.findall(text)) > sum(map(str.isalpha, text))
 
 
 def parted(text: str) -> str:

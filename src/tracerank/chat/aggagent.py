@@ -13,6 +13,7 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 from tracerank.chat.asking import AskingMethod, CountedChat, Room, cut_words, quoted
+from tracerank.chat.offered_calls import calls_in
 from tracerank.chat.prompts import prompt_text
 from tracerank.chat.replies import BY_RULE, Found, accepted_answer, is_placeholder, named_in, read_reply, without_tags
 from tracerank.chat.trajectory_tools import (
@@ -39,7 +40,6 @@ from tracerank.endpoints.chat import (
 )
 from tracerank.pools.pool import Pool
 from tracerank.pools.types import Retained
-from tracerank.readers.calls.offered_calls import calls_in
 from tracerank.votes.base import CALLS, FORCED, MISSES, Decision
 
 MAX_MISSES = 3

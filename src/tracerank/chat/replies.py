@@ -1,4 +1,4 @@
-"""What an aggregator's reply says: the paper's rules (App. A.2), then whatever else models write instead.
+"""What an aggregator's reply says: the paper's rules (App. A.2), then other forms that models write instead.
 
 The paper's rules come first and find what they found in the paper. Where they find nothing, the same reply is read
 as small models write it: tags escaped as they saw them in a prompt, an answer in other marks, "Final solution 3:".

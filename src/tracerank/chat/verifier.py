@@ -17,10 +17,9 @@ from tracerank.chat.asking import (
     fit_words,
     quoted,
     strict_reply,
-    tried,
 )
 from tracerank.chat.prompts import prompt_text
-from tracerank.endpoints.chat import VERDICT_TOKENS, ChatReply, Sampling, TokenLogprob
+from tracerank.endpoints.chat import VERDICT_TOKENS, ChatReply, Sampling, TokenLogprob, tried
 from tracerank.errors import ChatError
 from tracerank.pools.pool import Pool
 from tracerank.pools.types import Evidence, Retained, Rollout
@@ -122,7 +121,7 @@ def _verdict_token(tokens: Sequence[TokenLogprob], said: str) -> TokenLogprob | 
 
 
 def _begins(token: str, word: str) -> bool:
-    """Whether the token is the word or its beginning, in whatever case and with whatever signs around it."""
+    """Whether the token is the word or its beginning, in any case and with any signs around it."""
     letters = "".join(char for char in token.lower() if char.isalpha())
     return bool(letters) and word.startswith(letters)
 

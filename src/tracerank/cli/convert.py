@@ -34,8 +34,8 @@ def convert(output: Path, to: str, inputs: Inputs, force: bool) -> None:
     from tracerank.pools.arrow_rows import PARQUET, RowWriter
     from tracerank.pools.atif_export import rollout_to_trajectory
     from tracerank.pools.canonical import rollout_to_record
-    from tracerank.readers.grouping import ScatteredPool
-    from tracerank.readers.sources.joining import ScatteredRollout
+    from tracerank.readers.runs.pools import ScatteredPool
+    from tracerank.readers.runs.transcripts import ScatteredRollout
     from tracerank.runs.atomic import line_of, packed, whole_file
 
     check_output(output, inputs.files, force)

@@ -12,7 +12,7 @@ from tracerank.errors import ReadError, UndecidedPool, UsageError
 if TYPE_CHECKING:  # the readers take longer to import than --help may take
     from tracerank.pools.pool import Pool
     from tracerank.readers.base import Problem
-    from tracerank.readers.grouping import Report
+    from tracerank.readers.runs.pools import Report
 
 SHOWN = 10
 """Problems that are shown on the terminal, one by one."""
@@ -64,7 +64,7 @@ class Inputs:
         Without ``is_grouped`` the rollouts of a question may stand anywhere, and all pools are held in memory.
         """
         from tracerank.readers import iter_pools
-        from tracerank.readers.grouping import WINDOW_BYTES
+        from tracerank.readers.runs.pools import WINDOW_BYTES
         from tracerank.readers.sources.open import find_files
 
         paths = self.files if files is None else files

@@ -39,7 +39,7 @@ HEADS = ("question", "answer", "agreement", "confidence", "note")
 )
 @opt.flag(
     "--weigh-agents",
-    "Decide by a vote by meaning that weighs agents by how much they agree, where the pools can tell. With 20 labelled "
+    "Decide by a vote by meaning that weighs agents by how much they agree, where the pools show it. With 20 labelled "
     "questions, fit --by-agent is better.",
 )
 @opt.method_options()
@@ -159,7 +159,7 @@ def _row(pool: "Pool", decision: "Decision") -> tuple[str, ...]:
 
 
 def _agents(inputs: Inputs) -> "Reliabilities | None":
-    """How reliable each agent is, estimated from all pools; None: they cannot tell, which is noted."""
+    """How reliable each agent is, estimated from all pools; None: the pools do not show it, which is noted."""
     from tracerank.methods import EVIDENCE
     from tracerank.votes.agents import AgentTally
 

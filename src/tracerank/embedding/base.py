@@ -67,7 +67,7 @@ def check_vectors(
 
 
 def distinct_texts(texts: Sequence[str]) -> tuple[list[str], NDArray[np.int64]]:
-    """Each text once, and which of them stands at each place."""
+    """The distinct texts, and for each given text its row among them."""
     row_of: dict[str, int] = {}
     rows = [row_of.setdefault(text, len(row_of)) for text in texts]
     return list(row_of), np.array(rows, dtype=np.int64)

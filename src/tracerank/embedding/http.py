@@ -54,7 +54,7 @@ def read_rows(reply: Any, count: int, url: str) -> Vectors:
 
 
 class HttpEmbedder:
-    """Embeds through a server; rows follow the texts whatever the order of the answers; safe to share by threads."""
+    """Embeds through a server; rows follow the texts in any order of the answers; safe to share by threads."""
 
     def __init__(self, config: HttpConfig) -> None:
         self.config = config

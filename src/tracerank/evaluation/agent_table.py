@@ -22,7 +22,7 @@ def agents_table(figures: Sequence[AgentFigures], *notes: str) -> Table | None:
 
 
 def agents_note(tally: AgentTally) -> str:
-    """Whether agreement can tell how reliable the agents are."""
+    """Whether agreement shows how reliable the agents are."""
     objection = tally.objection()
     return WEIGHED if objection is None else f"not to be weighed without labels: {objection}"
 

@@ -15,7 +15,7 @@ from tracerank.pools.types import BROWSING
 from tracerank.votes.base import Decision, Method, OnFailure, decide_stream
 
 SINGLE = "single"
-"""The first rollout, whatever the pool and K."""
+"""The first rollout, for any pool and K."""
 MEAN_SINGLE = "mean-single"
 """The mean over all samples: the paper's single rollout of browsing (App. A.1)."""
 ORACLE = "oracle"

@@ -1,4 +1,4 @@
-"""The figures of a report as tables: about methods, then about the pools, whatever method decides. Nothing is rounded.
+"""The figures of a report as tables: about methods, then about the pools alone. Nothing is rounded.
 
 Differences are paired, question by question: intervals of two accuracies overlap long after their difference is clear.
 """

@@ -1,6 +1,6 @@
 """The confidence of a returned answer: an estimated probability that it is right by meaning, for any method.
 
-It looks at the pool, not at the method: the share of rollouts that agree in meaning, whether their evidence leads to
+It looks at the pool, not at the method: how many other rollouts agree in meaning, whether their evidence leads to
 the answer, whether the answer is of the kind that was asked for, and the level of the agent, which is how often two of
 its rollouts agree over all of the user's pools. Fitted on other agents (``studies/shipped_weights/confidence.py``), or
 on the user's own labelled pools (``fitting/calibrate.py``), where the method's own scores count, too. What was fitted
@@ -32,10 +32,10 @@ from tracerank.votes.folders import (
 )
 from tracerank.votes.voting import ANSWERED
 
-FORMAT = "tracerank-confidence/3"
-SHARE, EVIDENCE, KIND, LEVEL, SCORE_LEAD = "share", "evidence", "kind", "level", "score_lead"
-COLUMNS = (SHARE, EVIDENCE, KIND, LEVEL, SCORE_LEAD)
-"""The share of all rollouts that agree with the answer; how its evidence, and how far it is of the kind that was asked
+FORMAT = "tracerank-confidence/4"
+AGREEMENT, EVIDENCE, KIND, LEVEL, SCORE_LEAD = "agreement", "evidence", "kind", "level", "score_lead"
+COLUMNS = (AGREEMENT, EVIDENCE, KIND, LEVEL, SCORE_LEAD)
+"""Log odds that another rollout agrees with the answer; how its evidence, and how far it is of the kind that was asked
 for, compare with what is usual, both 0 in a pool without evidence; log odds of the agent's level; by how much the
 method's best score of the meaning exceeds that of any other."""
 USUAL_EVIDENCE, USUAL_KIND = 0.45, 4.2
@@ -47,7 +47,9 @@ Known = tuple[Sequence[Rollout], EvidenceTable]
 """What was counted of a pool already: its rollouts with an answer, and their table."""
 
 
-def standing_in(pool: Pool, decision: Decision, known: Known | None = None) -> dict[str, float] | None:
+def standing_in(
+    pool: Pool, decision: Decision, known: Known | None = None, level: float = USUAL_LEVEL
+) -> dict[str, float] | None:
     """How the returned answer stands in its pool, by ``COLUMNS``; None: it abstains, or no rollout gave it."""
     kept = pool.unlinked(ANSWERED).kept if known is None else known[0]
     returned = next((index for index, rollout in enumerate(kept) if rollout.sample_id == decision.sample_id), -1)
@@ -60,15 +62,23 @@ def standing_in(pool: Pool, decision: Decision, known: Known | None = None) -> d
     there = [score for sample, score in decision.scores.items() if sample not in inside]
     has_evidence = any(rollout.has_evidence for rollout in kept)
     return {
-        SHARE: float(table.votes[row]) / len(pool),
+        AGREEMENT: agreement(float(table.votes[row]), len(pool), level),
         **grounds(table.named(row), has_evidence),
-        LEVEL: log_odds(USUAL_LEVEL),
+        LEVEL: log_odds(level),
         SCORE_LEAD: max(here) - max(there) if here and there else 0.0,
     }
 
 
+def agreement(votes: float, k: int, level: float) -> float:
+    """Log odds that another rollout agrees: of those that were seen, and of one that agrees as often as is usual.
+
+    Five of sixteen say much where two rollouts agree in 5% of all pools, and little where they agree in half of them.
+    """
+    return log_odds((votes - 1 + level) / k)
+
+
 def grounds(features: Mapping[str, float], has_evidence: bool) -> dict[str, float]:
-    """What speaks for an answer besides votes, by column; kinds say little where agents answer from memory."""
+    """The support of an answer besides votes, by column; 0 without evidence, where the kind says little."""
     if not has_evidence:
         return {EVIDENCE: 0.0, KIND: 0.0}
     return {EVIDENCE: features["chain_recall"] - USUAL_EVIDENCE, KIND: features["kind_lift"] - USUAL_KIND}
@@ -99,11 +109,10 @@ class Calibration:
         """The decision with its rank score, and with its confidence if that has a basis."""
         if decision.sample_id is None or decision.answer is None:
             return decision
-        standing = standing_in(pool, decision, known)
+        level = USUAL_LEVEL if self.level is None else self.level.agreement
+        standing = standing_in(pool, decision, known, level)
         if standing is None:  # an answer without a meaning is an abstention: nothing that could be right
             return replace(decision, confidence=None, basis=None, rank_score=None)
-        if self.level is not None:
-            standing[LEVEL] = log_odds(self.level.agreement)
         found, basis = self.model.probability(standing), self.basis
         return replace(decision, confidence=None if basis is None else found, basis=basis, rank_score=found)
 
@@ -114,7 +123,7 @@ class Calibration:
 
 
 def read_confidence(folder: str | Path) -> Calibration | None:
-    """The calibration in a selector's folder; None: there is none."""
+    """The calibration in a selector's folder; None if the folder has none."""
     path = folder_of(folder) / CONFIDENCE
     if not path.exists():
         return None
@@ -125,7 +134,7 @@ def read_confidence(folder: str | Path) -> Calibration | None:
 
 @cache
 def shipped_confidence() -> Calibration:
-    """What comes with the package, for every method that has none of its own."""
+    """The calibration that comes with the package, for every method without its own."""
     found = read_confidence(SHIPPED)
     if found is None:
         raise CheckpointError(f"{folder_of(SHIPPED) / CONFIDENCE}: missing; install the package again")

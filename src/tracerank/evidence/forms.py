@@ -10,7 +10,7 @@ from typing import NamedTuple
 from tracerank.answers.exact import normalize_answer
 from tracerank.answers.meaning.grouping import MAX_ANSWERS
 from tracerank.answers.question_profile import QuestionProfile
-from tracerank.answers.scripts import counted_words, has_unspaced
+from tracerank.answers.scripts import counted_words
 from tracerank.evidence.text import Line, content_words, words_held, words_of
 
 HEAD = 80
@@ -61,9 +61,8 @@ def form_of(answer: str, group: int, rollouts: Sequence[int], asked: QuestionPro
     """The form of an answer that some rollouts wrote."""
     words = words_of(answer) or answer.lower().split()
     is_polar = words[0] in ("yes", "no") and (len(words) == 1 or asked.may_be_polar is not False)
-    size = counted_words(words) if not answer.isascii() and has_unspaced(answer) else len(words)
     line, content = f" {' '.join(words)} ", frozenset(content_words(words))
-    return Form(answer, line, tuple(words), size, content, group, tuple(rollouts), is_polar)
+    return Form(answer, line, tuple(words), counted_words(words), content, group, tuple(rollouts), is_polar)
 
 
 def windows(text: Line, needle: str) -> Iterator[set[str]]:

@@ -1,11 +1,11 @@
 """The kind of answer that is wanted: whether a form looks like what the question asks for.
 
-It breaks ties and shows yes and no where they were not asked for; against votes it is no argument (``table.py``).
+It breaks ties and shows yes and no where they were not asked for; it never overturns votes (``table.py``).
 
 What kind of answer a question of this wording tends to have is estimated by a small log-linear model over cues of the
 question. Its weights were fitted on the train questions of public question sets (``python -m
 studies.shipped_weights.kinds``), on the wording of questions and the look of their answers alone. Cues are English;
-other languages give none and no preference.
+questions in other languages have no cues and prefer no kind.
 """
 
 import re
@@ -69,7 +69,7 @@ def kind_of(form: Form, question: Line) -> str:
 def cues_of(question: str) -> list[int]:
     """Hashes of what in a question hints at the kind of its answer: the words around its question word."""
     words = question_words(question)
-    if not words or (not question.isascii() and is_unspaced(question)):
+    if not words or is_unspaced(question):
         return []  # the absence of English question words means nothing in another script
     at = next((index for index, word in enumerate(words) if word in QUESTION_WORDS), None)
     cues = [f"first {words[0]}", f"last {words[-1]}", f"end {' '.join(words[-2:])}"]

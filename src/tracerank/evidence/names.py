@@ -37,7 +37,7 @@ def names_in(text: str) -> list[str]:
     """The names of a text, each once, in their order; none lies inside another."""
     text = text[:MAX_TEXT]
     found = [*_quoted(text), *_capitalised(text)]
-    if not text.isascii() and is_unspaced(text):
+    if is_unspaced(text):
         found += [match.span() for match in _KATAKANA.finditer(text)]
     kept: list[tuple[int, int]] = []
     for start, end in sorted(found, key=lambda span: (span[0] - span[1], span[0])):  # the longest first
@@ -55,7 +55,7 @@ def _quoted(text: str) -> Iterator[tuple[int, int]]:
 def _capitalised(text: str) -> Iterator[tuple[int, int]]:
     """Runs of words that begin with a capital, joined by the small words that names have inside."""
     tokens = list(_TOKEN.finditer(text))
-    is_capital = [match[0][0].isupper() or match[0][0].istitle() for match in tokens]
+    is_capital = [match[0][0].istitle() for match in tokens]
     if sum(is_capital) > max(8, 3 * len(tokens) // 4):
         return  # a text in capitals marks nothing
     joins = [match[0].lower() in _JOINING or match[0][0].isdigit() for match in tokens]

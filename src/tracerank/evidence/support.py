@@ -29,7 +29,7 @@ class Trail(NamedTuple):
     """What one rollout searched for and saw."""
 
     queries: tuple[str, ...]
-    """As they were asked, distinct."""
+    """Distinct, as written."""
     texts: int
     """A bit for each text that is searched."""
 
@@ -41,9 +41,6 @@ class Support(NamedTuple):
     chain_recall: float = 0.0
 
 
-_NO_SUPPORT = Support()
-
-
 class Sources:
     """The texts that rollouts saw, in order, of which the first ``MAX_TEXTS`` are searched; and the queries."""
 
@@ -52,7 +49,6 @@ class Sources:
         numbers: dict[str, int] = {}
         self._trails = [_trail(rollout, numbers) for rollout in rollouts]
         self.texts = [lines.of(text) for text in islice(numbers, MAX_TEXTS)]
-        self._foreign = sum([1 << number for number, text in enumerate(self.texts) if not text.is_ascii])
         self._bridges: dict[str, frozenset[str]] = {}
         """Query to its words that the question lacks."""
         self._asking: dict[str, set[int]] = {}
@@ -99,19 +95,18 @@ class Sources:
     def holding(self, form: Form) -> int:
         """The texts that hold a form."""
         held = 0
-        # Few have its first word; where characters are words, sets hold other terms.
-        for number in _numbers_of(self._texts_with(form.words[0]) | self._foreign):
+        for number in _numbers_of(self._texts_with(form.words[0])):  # few texts
             if form.line in self.texts[number].text:
                 held |= 1 << number
         return held
 
     def support(self, forms: Iterable[Form], texts: int = ALL_TEXTS) -> Support:
         """The best over the forms, their rollouts' queries and those of some texts; more of any never lowers it."""
-        best = _NO_SUPPORT
+        best = Support()
         for form in forms:
             held = 0 if form.is_polar else self.holding(form) & texts  # texts hold no yes or no
-            if held and (found := self._support(form, held, texts)) is not _NO_SUPPORT:
-                best = Support(*map(max, best, found))
+            if held:
+                best = Support(*map(max, best, self._support(form, held, texts)))
         return best
 
     def _support(self, form: Form, holding: int, texts: int) -> Support:
@@ -126,7 +121,7 @@ class Sources:
                     for query in trail.queries:
                         through[number, query] = through.get((number, query), 0) | trail.texts & texts
         if not reading:
-            return _NO_SUPPORT
+            return Support()
         own = frozenset(terms(form.words))
         asked = self.subject - own
         around = {number: near(self.texts[number], form.line) for number in _numbers_of(reading)}
@@ -189,7 +184,7 @@ def without_echo(text: Line, question: Line) -> Line | None:
     A statement shares most words with a question, too, but not those that ask.
     """
     words, asked = text.text.split(), question.text.split()
-    size = _RUN if question.is_ascii or not has_unspaced(question.text) else _RUN_OF_CHARACTERS
+    size = _RUN_OF_CHARACTERS if has_unspaced(question.text) else _RUN
     runs = _runs(asked, size)
     at = next((index for index, word in enumerate(asked) if word in QUESTION_WORDS), None)
     asking = set(runs) if at is None else set(runs[min(at, len(runs) - 1) :][:1])
@@ -203,7 +198,7 @@ def without_echo(text: Line, question: Line) -> Line | None:
 
 
 def _runs(words: Sequence[str], size: int) -> list[tuple[str, ...]]:
-    return [tuple(words[at : at + size]) for at in range(len(words) - size + 1)]
+    return list(zip(*(words[start:] for start in range(size)), strict=False))
 
 
 def _numbers_of(texts: int) -> list[int]:

@@ -13,14 +13,7 @@ from functools import lru_cache
 from itertools import filterfalse
 
 from tracerank.answers.english import words as listed
-from tracerank.answers.scripts import (
-    has_unspaced,
-    likely_words,
-    parted,
-    split_words,
-    terms_held,
-    terms_of,
-)
+from tracerank.answers.scripts import has_unspaced, likely_words, parted, split_words, terms_held, terms_of
 
 MAX_TEXT = 40_000
 """Characters that are read of one text."""
@@ -59,12 +52,8 @@ class Line:
     def words(self) -> frozenset[str]:
         """Its words, or terms where characters are the words; computed on first use."""
         if self._words is None:
-            self._words = frozenset(terms_held(self.text) if _has_unspaced(self.text) else self._parts)
+            self._words = frozenset(terms_held(self.text) if has_unspaced(self.text) else self._parts)
         return self._words
-
-    @property
-    def is_ascii(self) -> bool:
-        return self.text.isascii()
 
 
 def words_of(text: str) -> list[str]:
@@ -74,7 +63,7 @@ def words_of(text: str) -> list[str]:
         return _plain_words(text)
     text = _MARKS.sub("", unicodedata.normalize("NFKD", text.lower()))
     find_words: Callable[[str], list[str]] = _WORD.findall
-    if _has_unspaced(text):
+    if has_unspaced(text):
         text, find_words = parted(text), split_words
     if "'" in text or "’" in text:
         text = _POSSESSIVE.sub("", text).translate(_APOSTROPHES)
@@ -98,10 +87,6 @@ def _plain_words(text: str) -> list[str]:
     return list(filterfalse(_ARTICLES.__contains__, text.encode().translate(_PLAIN).decode().split()))
 
 
-def _has_unspaced(text: str) -> bool:
-    return not text.isascii() and has_unspaced(text)
-
-
 class TextLines:
     """Lines of texts, each made once; keep one for all subsets of a pool."""
 
@@ -117,16 +102,16 @@ class TextLines:
 
 def words_held(line: str) -> set[str]:
     """The words of a line or of a piece of one, or terms where characters are the words."""
-    return terms_held(line) if _has_unspaced(line) else set(line.split())
+    return terms_held(line) if has_unspaced(line) else set(line.split())
 
 
 def terms(words: Sequence[str]) -> Sequence[str]:
     """What to look for in a line: the words, or terms where characters are the words."""
-    return terms_of(words) if _has_unspaced("".join(words)) else words
+    return terms_of(words) if has_unspaced("".join(words)) else words
 
 
 def content_words(words: Sequence[str]) -> Sequence[str]:
-    """Words that belong to a subject; all of them when none does."""
+    """The words that belong to a subject; all of the words if there are no such words."""
     return contentful(terms(words))
 
 
@@ -138,7 +123,7 @@ def contentful(words: Sequence[str]) -> Sequence[str]:
 def subject_of(question: str, texts: Sequence[Line]) -> Sequence[str]:
     """The content words of the question; in scripts without spaces, the texts show which runs are likely words."""
     words: Sequence[str] = question_words(question)
-    if not question.isascii() and has_unspaced(question):
+    if has_unspaced(question):
         words = likely_words(words, lambda term: sum(term in text.words for text in texts))
     return contentful(words)
 

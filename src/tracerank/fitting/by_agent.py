@@ -80,7 +80,7 @@ def fit_by_agent(
     figures = tally.figures()
     if not figures:
         raise UsageError(
-            "the rollouts are not of several agents that are known by name; name the field that tells them apart with "
+            "the rollouts are not of several agents that are known by name; name the field that holds the agent with "
             "--map agent=FIELD, or give a file for each agent"
         )
     found = tally.labelled()

@@ -137,7 +137,7 @@ def _asking(query: str, style: str) -> ChatReply:
 
 def _returned(search: Search) -> str:
     """As ``tools/ranked_search.py`` prints it; logs of others may hold what could pass for our tags."""
-    lines = [f"Doc {seen.rank or place}{_chunk(seen)}" for place, seen in enumerate(search.evidence, start=1)]
+    lines = [f"Doc {seen.rank or position}{_chunk(seen)}" for position, seen in enumerate(search.evidence, start=1)]
     return "\n".join(lines) or NOTHING_FOUND
 
 

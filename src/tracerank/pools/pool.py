@@ -1,5 +1,6 @@
 """A question and its K rollouts in sampling order, and what of it may be chosen."""
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
@@ -45,10 +46,7 @@ class Pool:
     @property
     def setting(self) -> str:
         """The search protocol most rollouts follow; the first seen wins a tie."""
-        counts: dict[str, int] = {}
-        for rollout in self.rollouts:
-            if rollout.problem is None:
-                counts[rollout.setting] = counts.get(rollout.setting, 0) + 1
+        counts = Counter(rollout.setting for rollout in self.rollouts if rollout.problem is None)
         return max(counts, key=counts.__getitem__, default=WEBQA)
 
     def first(self, k: int) -> "Pool":

@@ -52,9 +52,8 @@ class Split:
     """Or these: ids, and texts as ``question_key`` has them."""
 
     def holds_out(self, question: Question) -> bool:
-        if self.named:
-            return question.id in self.named or question_key(question.text) in self.named
-        return _place("tracerank-split", question_key(question.text)) < self.share
+        key = question_key(question.text)
+        return question.id in self.named or key in self.named or _place("tracerank-split", key) < self.share
 
 
 def split_named(text: str) -> Split:

@@ -1,4 +1,4 @@
-"""What the agents did, as frozen values: Question, Rollout, Search, Evidence, Document, View, Candidate, Pool.
+"""What the agents did, as frozen values: Question, Rollout, Search, Evidence, Document, View.
 
 Holds no parsing and no vectors. Every object can be compared, hashed and shared between threads.
 """
@@ -8,7 +8,6 @@ from dataclasses import dataclass, field, fields, make_dataclass
 from types import MappingProxyType
 from typing import Any, TypeVar
 
-from tracerank.answers.exact import normalize_answer
 from tracerank.endpoints.chat import ChatMessage, Usage
 
 WEBQA = "webqa"
@@ -79,13 +78,13 @@ class Search:
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """One tool event of a browsing transcript: what was asked, what came back, where it hangs."""
+    """One tool event of a browsing transcript: what was requested, what came back, and its parent."""
 
     event: int
     tool: str
     """``search``, ``open`` or ``find``."""
     parent: int | None
-    """Event whose view this one started from; None: none or unknown."""
+    """Event whose view this one started from; None: no such event, or unknown."""
     cursor: int | None
     """Number printed in front of the returned view; None: nothing usable came back."""
     is_valid: bool
@@ -155,17 +154,6 @@ class Question:
 
 
 @dataclass(frozen=True, slots=True)
-class Candidate:
-    """One choice put to the scorer: an answer and the retained rollouts that gave it."""
-
-    answer: str
-    members: tuple[int, ...]
-    """Indices into ``Retained.kept``."""
-    votes: int
-    """Retained rollouts with the same normalised answer."""
-
-
-@dataclass(frozen=True, slots=True)
 class RetentionRule:
     """Which rollouts may be chosen."""
 
@@ -194,14 +182,3 @@ class Retained:
     kept: tuple[Rollout, ...]
     dropped: Mapping[int, str] = field(default_factory=dict)
     """Sample id to reason."""
-
-    def candidates(self) -> tuple[Candidate, ...]:
-        """One candidate per kept rollout, with its vote count."""
-        keys = [normalize_answer(rollout.answer) for rollout in self.kept]
-        votes: dict[str, int] = {}
-        for key in keys:
-            votes[key] = votes.get(key, 0) + 1
-        return tuple(
-            Candidate(rollout.answer or "", (index,), votes[key])
-            for index, (rollout, key) in enumerate(zip(self.kept, keys, strict=True))
-        )

@@ -1,8 +1,8 @@
 """ANY LOG -> ROLLOUT: transcript files of any known format to pools, recognised by content and streamed.
 
-Holds the entry points. The rooms, each built on those before it: `sources/` (bytes to records), `calls/` (tool calls to
-rollouts), `browser/` and `spans/` (two worlds of events), `formats/` (one module a format); `detect.py` lists the
-formats, `grouping.py` makes the pools. No module decides between answers, and none reads a label as text.
+Holds the entry points. `sources/` makes records of bytes, `runs/` says which records are one run and makes the pools,
+`calls/` makes rollouts of tool calls, `browser/` and `spans/` read two kinds of events, `formats/` has a module a
+format and `detect.py` lists them. No module decides between answers, and none reads a label as text.
 """
 
 import os
@@ -18,19 +18,18 @@ from tracerank.pools.types import Question
 from tracerank.readers.assemble import answering_with
 from tracerank.readers.base import Parsed, PathLike, Problem, Reader, Record, RecordAt
 from tracerank.readers.detect import AUTO, CANONICAL, READERS, assign_readers, reader_named, taken_apart
-from tracerank.readers.grouping import WINDOW_BYTES, Placed, Report, group, parse_record
+from tracerank.readers.runs.pools import WINDOW_BYTES, Placed, Report, group, parse_record
+from tracerank.readers.runs.transcripts import Joiner, Joining, ScatteredRollout, runs_in
 from tracerank.readers.sources.canonical_lines import CanonicalLines
 from tracerank.readers.sources.field_map import FieldMap, spelled
-from tracerank.readers.sources.joining import Joiner, Joining, ScatteredRollout
 from tracerank.readers.sources.json_lines import ReadLine, iter_values, read_one
 from tracerank.readers.sources.open import NOT_A_FILE, find_files
-from tracerank.readers.sources.stitch import runs_in
 from tracerank.readers.spans.reader import TelemetryReader
 from tracerank.readers.tools import TOOL_NAMES, ToolNames, using
 
 if TYPE_CHECKING:
-    from tracerank.readers.missing_questions import MissingQuestions
-    from tracerank.readers.question_files import QuestionTable
+    from tracerank.readers.runs.questions import MissingQuestions
+    from tracerank.readers.sources.question_files import QuestionTable
 
 __all__ = [
     "READERS",
@@ -56,7 +55,7 @@ Questions = PathLike | Mapping[str, str] | Iterable[Question]
 _OF_FRAMES = ("iloc", "iter_rows", "to_batches", "to_pylist", "collect")
 """Attributes of pandas, polars and Arrow, whose frames give the names of their columns when iterated."""
 ROWS = "rows"
-"""In the place of a file's name, for rows that were in memory."""
+"""Stands for a file's name, for rows that were in memory."""
 _JOINER = TelemetryReader()
 """The one of our own that puts pieces together."""
 
@@ -74,13 +73,13 @@ def read_pools(
     tools: Mapping[str, str] | None = None,
     answer_field: str = "",
 ) -> list[Pool]:
-    """All pools of one or several files, folders or patterns, rollouts grouped by question across them.
+    """All pools of files, folders or patterns, with rollouts grouped by question across them.
 
-    Also of what is in memory: a frame of pandas or polars, an Arrow table, a Hugging Face dataset, a list of objects.
-    ``fields`` says where other names stand for ours: ``{"question": "prompt", "answer": "data.reply"}``.
-    ``questions`` says what was asked: a file of ids, texts and references, ``{id: text}``, or questions.
-    ``tools`` says what tools of your own do, and which argument is the query: ``{"lookup": "search:for_what"}``.
-    ``answer_field`` is the field that is the answer, of answers that are objects.
+    ``given`` may also be a frame of pandas or polars, an Arrow table, a Hugging Face dataset, or a list of objects.
+    ``fields`` maps our names to those of the records: ``{"question": "prompt", "answer": "data.reply"}``.
+    ``questions`` has the questions of logs that lack them: a file of ids, texts and references, or ``{id: text}``.
+    ``tools`` describes tools of your own and which argument is the query: ``{"lookup": "search:for_what"}``.
+    ``answer_field`` is the part that counts as the answer where answers are objects.
     """
     return list(iter_pools(given, reader, on_problem, None, None, fields, questions, tools, answer_field))
 
@@ -174,7 +173,7 @@ def _source(
 
 
 def _table(questions: Questions, report: Report) -> "QuestionTable":
-    from tracerank.readers.question_files import question_table
+    from tracerank.readers.sources.question_files import question_table
 
     return question_table(questions, report)
 
@@ -213,7 +212,7 @@ class _Source:
             yield from self._named(ROWS, self._parsed(self._stitched(items)), places)
         rest = list(self._parsed(self.joining.rest()))
         if rest:
-            from tracerank.readers.missing_questions import by_file
+            from tracerank.readers.runs.questions import by_file
 
             for name, traces in by_file(rest, places).items():
                 yield from self._named(name, traces, places)
@@ -247,13 +246,13 @@ class _Source:
 
     def _names(self, places: Sequence[PathLike]) -> "MissingQuestions":
         if self.missing is None:
-            from tracerank.readers.missing_questions import MissingQuestions
+            from tracerank.readers.runs.questions import MissingQuestions
 
             self.missing = MissingQuestions(tuple(map(find_files, places)), self.table, self.report)
         return self.missing
 
     def _from_place(self, place: PathLike, places: Sequence[PathLike]) -> Iterator[Placed]:
-        """The rollouts of a file that the user named, or of those found for him, of which some may be of no use."""
+        """The rollouts of a file that the user named, or of those found there, of which some may be of no use."""
         found = find_files(place)
         refused: list[Problem] = []
         for name in found.refused:
@@ -290,9 +289,13 @@ class _Source:
     def _parsed(self, records: Iterable[RecordAt]) -> Iterator[Placed]:
         reader = self.reader
         assigned = assign_readers(records) if reader is None else ((reader, r) for r in taken_apart(records, reader))
+        is_usual = self.names is TOOL_NAMES and not self.answer_field
         for chosen, item in assigned:
-            with using(self.names), answering_with(self.answer_field):
+            if is_usual or item.parsed is not None:  # most files: setting the context costs more than a short line
                 placed = parse_record(chosen, item, self.report)
+            else:
+                with using(self.names), answering_with(self.answer_field):
+                    placed = parse_record(chosen, item, self.report)
             self.on_record((placed.reading if placed is not None else "") or chosen.name)
             if placed is None:
                 continue

@@ -338,10 +338,10 @@ def _cited(result: Result, also: Result | None) -> Result:
 
 def _add_cited(calls: list[ToolCall], rest: list[Result], is_file: bool) -> None:
     """Sources that no call lists: they came from the last hosted search, which does not say what it found."""
-    for place in range(len(calls) - 1, -1, -1):
-        call = calls[place]
+    for index in range(len(calls) - 1, -1, -1):
+        call = calls[index]
         if call.results is not None and call.kind == "search" and (call.name == FILE_SEARCH) == is_file:
-            calls[place] = replace(call, results=(*call.results, *rest))
+            calls[index] = replace(call, results=(*call.results, *rest))
             return
     if not is_file:
         calls.append(ToolCall("web_search", results=tuple(rest), kind="search"))

@@ -23,13 +23,13 @@ class Parsed:
     does not say what was asked, and the name of its file has to."""
     rollout: Rollout
     is_numbered: bool = True
-    """False: the format has no sample id; the rollout is numbered by its place in the file."""
+    """False: the format has no sample id; the rollout is numbered by its position in the file."""
     confidence: str = ""
     """How sure a reading by shape is: ``high``, ``medium``, ``low``. Empty: the reader knows its format."""
     doubt: str = ""
     """What logs of this kind do not say or leave open; told once for all rollouts that share it."""
     loss: str = ""
-    """What was seen in this record and not understood; told with its place."""
+    """What was seen in this record and not understood; reported with its source."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +53,7 @@ class RecordAt(NamedTuple):
     size: int
     """Bytes it takes in the (uncompressed) file; in an intact array, the average."""
     parsed: Parsed | None = None
-    """The rollout, where who read the line knew it at once; then ``value`` tells the schema and nothing else."""
+    """The rollout, where it was read with the line; then ``value`` holds the schema and nothing else."""
 
 
 class Reader(Protocol):

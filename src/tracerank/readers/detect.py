@@ -10,9 +10,9 @@ from types import MappingProxyType
 from tracerank.errors import ReadError, UsageError, did_you_mean
 from tracerank.plugins import READER_GROUP, Plugin, plugins
 from tracerank.readers.base import GENERAL, Reader, Record, RecordAt
+from tracerank.readers.runs.containers import asks_itself, dump_in, parts_of_pool, unwrapped
 from tracerank.readers.sources.field_map import is_decision, proposed_map
 from tracerank.readers.sources.json_lines import PATIENCE
-from tracerank.readers.sources.unwrap import asks_itself, dump_in, parts_of_pool, unwrapped
 
 AUTO = "auto"
 

@@ -11,7 +11,7 @@ from tracerank.readers.tools import CallKind
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class UserTurn:
     """Words of the user."""
 
     text: str
@@ -42,7 +42,7 @@ class Called:
     turn: int = 0
     """Number of the message that makes the call; a return without an id answers the calls of the latest one."""
     kind: CallKind | None = None
-    """What the tool does, where the format says so. None: told by name and arguments."""
+    """What the tool does, where the format says so. None: its name and arguments say so."""
     results: tuple[Result, ...] | None = None
     """What a tool of the vendor is known to have shown. None: what it returned says so."""
 
@@ -65,4 +65,4 @@ class Returned:
     """The return as the reader has understood it. None: it is to be read."""
 
 
-Event = Asked | Said | Called | Returned
+Event = UserTurn | Said | Called | Returned

@@ -194,14 +194,14 @@ def grounded_call(metadata: object) -> Called | None:
 
 def _grounding_pages(fields: Mapping[str, Any]) -> Iterator[Result]:
     cited = _supported(fields.get("groundingsupports"))
-    for place, chunk in enumerate(_listed(fields.get("groundingchunks"))):
+    for index, chunk in enumerate(_listed(fields.get("groundingchunks"))):
         # The key around it tells where the page is from.
         inner = chunk.values() if isinstance(chunk, Mapping) else ()
         about = plain_fields(next((one for one in inner if isinstance(one, Mapping)), {}))
         title, url, text = _string(about.get("title")), _string(about.get("uri", about.get("url"))), about.get("text")
         if title is not None or url is not None:
-            spans = tuple(cited.get(place, ())[:MAX_SPANS])
-            yield Result(text if isinstance(text, str) else "", title, url, rank=place + 1, cited=spans)
+            spans = tuple(cited.get(index, ())[:MAX_SPANS])
+            yield Result(text if isinstance(text, str) else "", title, url, rank=index + 1, cited=spans)
 
 
 def _supported(supports: object) -> dict[int, list[str]]:
@@ -211,8 +211,8 @@ def _supported(supports: object) -> dict[int, list[str]]:
         fields = plain_fields(support) if isinstance(support, Mapping) else {}
         segment = fields.get("segment")
         text = segment.get("text") if isinstance(segment, Mapping) else None
-        for place in _listed(fields.get("groundingchunkindices")):
-            if isinstance(text, str) and (number := whole_number(place)) is not None:
+        for index in _listed(fields.get("groundingchunkindices")):
+            if isinstance(text, str) and (number := whole_number(index)) is not None:
                 found.setdefault(number, []).append(text)
     return found
 

@@ -1,7 +1,7 @@
 """The rollouts of one question that are in memory, in any readable form, to one pool: requests, and ``tr.decide``.
 
 A text is an answer. A record that no reader recognises but that has an answer is a rollout that did no search, whatever
-the others are: here, unlike in a file, somebody says that each of them is a rollout.
+the others are: here, unlike in a file, the caller says that each of them is a rollout.
 """
 
 from collections.abc import Mapping, Sequence

@@ -13,7 +13,7 @@ from typing import Any
 from tracerank.pools.urls import canonical_url
 from tracerank.readers.values import encodable, plain_text, whole_number
 
-_DEEPEST = 6
+_MAX_DEPTH = 6
 _LIST_KEYS = (
     *("results", "result", "organic", "organic_results", "documents", "docs", "items", "hits", "search_results"),
     *("webPages", "web", "news", "data", "value", "retrieved_documents", "passages", "sources", "pages", "output"),
@@ -34,6 +34,8 @@ _TEXT_WORD = re.compile(
     r"text|content|snippet|abstract|description|summary|body|passage|paragraph|chunk|blurb|excerpt|extract|lead|quote",
     re.I,
 )
+_MIN_BLANKS = 5
+"""In the words of a result under a key that says nothing."""
 _TEXT_COLUMNS = frozenset(
     (
         *("documents", "docs", "texts", "contents", "passages", "bodies", "abstracts", "descriptions", "summaries"),
@@ -59,7 +61,7 @@ class Result:
     doc_id: str | None = None
     """Id in a fixed corpus, the same in every rollout; None also where ids only number the results of one return."""
     rank: int | None = None
-    """1-based place in the return."""
+    """1-based position in the return."""
     cited: tuple[str, ...] = ()
     """Spans that the answer quotes from it; they stand in where there is no text."""
 
@@ -74,7 +76,7 @@ def is_failure(value: object) -> bool:
 
 def blocks_of(value: object) -> tuple[tuple[Result, ...], ...]:
     """The results in a structured return, one block per query where it keeps them apart; empty: not understood."""
-    return tuple(block for block in _blocks(value, _DEEPEST) if block)
+    return tuple(block for block in _blocks(value, _MAX_DEPTH) if block)
 
 
 def _blocks(value: object, depth: int) -> list[tuple[Result, ...]]:
@@ -137,7 +139,7 @@ def _listing(value: Mapping[str, Any]) -> object:
     if (rows := _keyed_results(value)) is not None:
         return rows
     own = _result(value, None)
-    lists = [] if own is not None and own.text else list(_lists_of_results(value, _DEEPEST))
+    lists = [] if own is not None and own.text else list(_lists_of_results(value, _MAX_DEPTH))
     return lists[0] if len(lists) == 1 else None
 
 
@@ -237,8 +239,9 @@ def _by_shape(item: Mapping[str, Any], text: str, title: str | None, url: str | 
     url = url or next((one for _, one in flat if canonical_url(one.strip()) is not None), None)
     title = title or next((one.strip() for key, one in flat if _TITLE_WORD.search(key) and len(one) < 300), None)
     if not text and (title is not None or url is not None):
-        words = (one for key, one in flat if _TEXT_WORD.search(key) and " " in one.strip() and one.strip() != title)
-        text = encodable(max(words, key=len, default=""))
+        spoken = [(key, one) for key, one in flat if " " in one.strip() and one.strip() != title]
+        named = [one for key, one in spoken if _TEXT_WORD.search(key)]
+        text = encodable(max(named or [one for _, one in spoken if one.count(" ") >= _MIN_BLANKS], key=len, default=""))
     return text, title, url
 
 
@@ -301,7 +304,7 @@ def _url(holder: Mapping[str, Any]) -> str | None:
     return None
 
 
-_LONGEST_SPAN = 300
+_MAX_SPAN = 300
 
 
 def cited_results(text: str, annotations: object) -> tuple[Result, ...]:
@@ -327,7 +330,7 @@ def _span(text: str, fields: Mapping[str, object]) -> str:
     """The quoted words of the page, else the sentence of the answer that the citation stands in."""
     quoted = fields.get("cited_text")
     if isinstance(quoted, str) and quoted.strip():
-        return encodable(quoted.strip()[:_LONGEST_SPAN])
+        return encodable(quoted.strip()[:_MAX_SPAN])
     bounds = (
         quoted
         if isinstance(quoted, list) and len(quoted) == 2
@@ -336,8 +339,8 @@ def _span(text: str, fields: Mapping[str, object]) -> str:
     start, end = whole_number(bounds[0]), whole_number(bounds[1])
     if start is None or end is None or not 0 <= start <= end <= len(text):
         return ""
-    before = text[max(0, start - _LONGEST_SPAN) : start]
+    before = text[max(0, start - _MAX_SPAN) : start]
     # From the end of the sentence before: the index range is often that of the link alone.
     cut = max(before.rfind(mark, 0, max(0, len(before.rstrip()) - 1)) for mark in (". ", "! ", "? ", "\n", ") "))
     link = text[start:end] if "](" not in text[start:end] else ""
-    return encodable((before[cut + 1 :] + link).strip(" ([\n")[-_LONGEST_SPAN:])
+    return encodable((before[cut + 1 :] + link).strip(" ([\n")[-_MAX_SPAN:])

@@ -14,7 +14,7 @@ from tracerank.answers.exact import normalize_text
 from tracerank.pools.urls import canonical_url
 from tracerank.readers.ranked import split_ranked
 from tracerank.readers.results import Result, blocks_of, flat_text, is_failure
-from tracerank.readers.sources.loose_json import NOT_JSON, load_json, load_literal, load_objects
+from tracerank.readers.sources.loose_json import NOT_JSON, load_bare, load_json, load_literal, load_objects
 from tracerank.readers.sources.printed_objects import load_printed
 from tracerank.readers.text_fields import is_empty_table
 from tracerank.readers.text_results import announces, laid_out
@@ -67,7 +67,7 @@ _SEARCH_HEADING = re.compile(r"\s*##? (?:Search|Web) Results:?[ \t]*\n", re.IGNO
 _VISITED = re.compile(r"Successfully visited the url (\S{1,4000})\.\s*\n")
 _USEFUL = re.compile(r"The useful information in (\S{1,4000}) for user goal ")
 _USEFUL_END = " as follows:"
-_LONGEST_GOAL = 4000
+_MAX_GOAL = 4000
 _UNREACHABLE = re.compile(r"The provided webpage content could not be accessed")
 _EVIDENCE_LABEL = "Evidence in page:"
 _CONTENT = ("<Content>", "</Content>")
@@ -95,6 +95,8 @@ def value_of(output: object, *, keeps_parts: bool = False) -> object:
                 value = load_literal(output)
             if value is NOT_JSON and output.lstrip()[:1] == "{":
                 value = load_objects(output)
+            if value is NOT_JSON:
+                value = load_bare(output)
             if value is NOT_JSON and _PRINTED_OBJECT.match(output):
                 value = _printed(output)
             if value is NOT_JSON and (announced := _ANNOUNCED.match(output)) is not None:
@@ -215,7 +217,7 @@ def stated_queries(output: object) -> tuple[str, ...]:
     if not isinstance(value, str):
         return ()
     places = [0, *(rule.end() for rule in _RULE.finditer(value))]
-    return tuple(heading[1] for place in places if (heading := _GOOGLE.match(value, place)))
+    return tuple(heading[1] for start in places if (heading := _GOOGLE.match(value, start)))
 
 
 def _joined(blocks: Sequence[tuple[Result, ...]]) -> tuple[Result, ...]:
@@ -307,7 +309,7 @@ def _heading(text: str, at: int, targets: Sequence[str]) -> tuple[str, int] | No
         return None
     end = found.end()
     if found.re is _USEFUL:
-        close = text.find(_USEFUL_END, end - 1, end + _LONGEST_GOAL)
+        close = text.find(_USEFUL_END, end - 1, end + _MAX_GOAL)
         end = close + len(_USEFUL_END) if close >= 0 else end
     return found[1], end
 

@@ -12,7 +12,7 @@ from tracerank.pools.urls import canonical_url
 from tracerank.readers.results import Result
 from tracerank.readers.sources.loose_json import load_literal
 
-_LONGEST_TITLE = 150
+_MAX_TITLE = 150
 _ADDRESS = r"(?P<url>https?://(?:[^\s()<>\[\]]|\([^\s()<>]{0,200}\)){1,2000}+)"
 _LABEL = re.compile(
     r"[ \t*_#-]{0,8}(title|name|page|url source|source url|url|link|href|source|(?:markdown )?contents?|text|snippets?"
@@ -97,12 +97,12 @@ def label_of(line: str) -> str | None:
     return None if found is None else found[1].lower()
 
 
-def names_source(lines: list[str], place: int) -> bool:
-    """Whether the line at a place names a source: its address stands in it, or right below as a line of its own."""
-    if opening(lines[place]) is not None:
+def names_source(lines: list[str], index: int) -> bool:
+    """Whether the line at an index names a source: its address stands in it, or right below as a line of its own."""
+    if opening(lines[index]) is not None:
         return True
     seen = 0
-    for line in lines[place + 1 : place + 1 + 2 * _HEAD_LINES]:
+    for line in lines[index + 1 : index + 1 + 2 * _HEAD_LINES]:
         if not line.strip():
             continue
         if address_of(line) is not None:
@@ -203,4 +203,4 @@ def _unquoted(value: str) -> str:
 
 def _is_title(line: str) -> bool:
     bare = line.strip()
-    return 0 < len(bare) <= _LONGEST_TITLE and bare[-1] not in ".!?,;"
+    return 0 < len(bare) <= _MAX_TITLE and bare[-1] not in ".!?,;"

@@ -36,7 +36,6 @@ _NUMBER = re.compile(
 _BEFORE_PLAIN = "0123456789 \t>_-"
 """With which a line may begin that has a plain number; most lines are passed over so."""
 _LINK = re.compile(r"(?:\*\*)?\[[^\n]{1,300}\]\(")
-_TITLE_LINE = re.compile(r"[ \t*_#-]{0,8}title[*_ \t]{0,4}:", re.I)
 _RULE = re.compile(r"\n[ \t]*(?:-{3,}|={3,}|\*{3,}|_{3,}|[─━—]{3,})[ \t]*\n")
 _OPENS_PART = re.compile(r"\s*(?:[ \t*_#-]{0,8}(?:title|url|link|source)[*_ \t]{0,4}:|#{1,6} |\*\*|\[)", re.I)
 _ENDS_SENTENCE = re.compile(r"(?:\n[ \t]*|[.!?…:;,)\]\"'”’][ \t]*)\Z")
@@ -137,10 +136,6 @@ def _cut(lines: Sequence[str], starts: Sequence[int]) -> list[str]:
     return ["\n".join(lines[start:end]) for start, end in zip(starts, [*starts[1:], len(lines)], strict=False)]
 
 
-def _title_label(lines: Sequence[str], at: int) -> object:
-    return _TITLE_LINE.match(lines[at]) and True
-
-
 def _two_labels(lines: Sequence[str], at: int) -> object:
     """The labels of a line and of the next, such as ``Source:`` and ``Content:``."""
     label = label_of(lines[at])
@@ -153,16 +148,6 @@ def _source(lines: Sequence[str], at: int) -> object:
     """How a heading, bold title, bullet or bare title is written that has its address in it or right below."""
     kind = _kind(lines, at)
     return kind if kind is not None and names_source(list(lines[at : at + 12]), 0) else None
-
-
-def _address(lines: Sequence[str], at: int) -> object:
-    is_one = _begins_block(lines, at) and address_of(lines[at]) is not None
-    return True if is_one and at + 1 < len(lines) and lines[at + 1].strip() else None
-
-
-def _link(lines: Sequence[str], at: int) -> object:
-    is_one = lines[at].startswith("[") and lines[at].rstrip().endswith(")") and _begins_block(lines, at)
-    return True if is_one and opening(lines[at]) is not None else None
 
 
 def _dash(lines: Sequence[str], at: int) -> object:
@@ -369,14 +354,11 @@ _LAYOUTS = (
     _Layout(_numbered_links, least=1, where=_TOP),
     _Layout(_numbered, where=_TOP),
     _Layout(_surely_numbered, where=("titled",)),
-    _Layout(_under(_title_label)),
     _Layout(_under(_two_labels)),
     _Layout(_ruled, where=_TOP),
     _Layout(_under(_source), least=1, where=_TOP),
     _Layout(_quoted, where=_TOP),
     _Layout(_listed, least=1),
-    _Layout(_under(_address)),
-    _Layout(_under(_link), least=1),
     _Layout(_under(_dash), where=_TOP),
     _Layout(text_fields.table, least=1),
     _Layout(text_fields.separated, least=1),

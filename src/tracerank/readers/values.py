@@ -3,6 +3,7 @@
 Each function takes anything and never raises. Holds nothing about messages or events.
 """
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -91,3 +92,16 @@ def plain_text(value: object) -> str | None:
         return value
     number = value if isinstance(value, float) else whole_number(value)
     return None if number is None else str(number)
+
+
+_DIGITS = re.compile(r"(\d{1,18})")
+
+NaturalKey = list[tuple[tuple[int, int, str], ...]]
+
+
+def natural(name: str) -> NaturalKey:
+    """A key to sort by; parts between slashes are compared one by one, numbers come before letters."""
+    return [
+        tuple((0, int(part), part) if part.isdecimal() else (1, 0, part) for part in _DIGITS.split(piece) if part)
+        for piece in name.replace("\\", "/").split("/")
+    ]

@@ -11,9 +11,9 @@ from typing import Any
 
 from tracerank.readers import vocabulary as words
 from tracerank.readers.assemble import Dialogue, dialogue_of, stated_answer
-from tracerank.readers.calls.text_calls import CALL_TAGS, spoken, tagged_returns, written_calls
+from tracerank.readers.calls.text_calls import CALL_TAGS, RETURN_TAG, spoken, tagged_returns, written_calls
 from tracerank.readers.chat_roles import as_the_agent_saw
-from tracerank.readers.events import Asked, Called, Event, Returned, Said
+from tracerank.readers.events import Called, Event, Returned, Said, UserTurn
 from tracerank.readers.hosted import cited_in, grounded_call
 from tracerank.readers.reading import MAX_SHOWN, Reading
 from tracerank.readers.results import Result
@@ -22,7 +22,9 @@ from tracerank.readers.shapes import (
     acted,
     call_of,
     chat_message,
+    constructed,
     has_done,
+    in_time_order,
     inline_return,
     is_aside,
     is_passing,
@@ -102,11 +104,13 @@ class _Walk:
         self._is_final = True  # that message may be the answer
         self._parts: list[tuple[str, tuple[Result, ...]]] = []  # words of that message, since its last call
         self._said = ""  # the last words, if nothing was called since
+        self._tagged_texts: list[str] = []  # messages of returns in tags, since the last calls
         self._pieces: dict[str, str] = {}  # words that a stream passes on, by the id of their part
 
     def through(self, value: object) -> None:
         """All of a value."""
         self.enter(value, None, _MAX_DEPTH)
+        self._end_tagged()
         self._flush()
 
     # ---- where things stand
@@ -118,7 +122,7 @@ class _Walk:
             if len(value) == 2 and (call := acted(value)) is not None:
                 self._inline(call, Returned(unwrapped(value[1])))
                 return
-            for item in as_the_agent_saw(value):
+            for item in as_the_agent_saw(in_time_order(value)):
                 item = decoded_value(item) if isinstance(item, str) and item[:1] == "{" else item
                 self.enter(item, role, depth - 1)
         elif isinstance(value, Mapping):
@@ -127,6 +131,7 @@ class _Walk:
     def _object(self, value: Mapping[Any, Any], role: words.Role | None, depth: int) -> None:
         if "role" in value and self._chat_message(value):
             return
+        value = constructed(value)
         fields = plain_fields(value)
         if "event" in fields and isinstance(fields.get("data"), Mapping) and self._stream_event(fields, depth):
             return
@@ -220,6 +225,7 @@ class _Walk:
         if steps:
             self.enter(steps, "agent", depth - 1)
             return
+        self._turn += bool(fields.get("toolcalls"))
         paired = side_by_side(fields)
         for call, output in paired:
             self._call(replace(call, id=None))  # their order pairs them, not an id
@@ -238,8 +244,8 @@ class _Walk:
             if isinstance(inner, Mapping | list | tuple) and not (
                 is_said and key in words.WORD_KEYS and _is_text(inner)
             ):
-                self.enter(inner, role, depth - 1)
-        if is_late:
+                self.enter(inner, "agent" if key == "toolcalls" else role, depth - 1)
+        if is_late and "parts" not in fields:  # which say it already
             self._words(fields, role)
         for key in words.STRUCTURED_KEYS:
             if isinstance(given := fields.get(key), Mapping) and (stated := stated_answer(given)) is not None:
@@ -267,7 +273,7 @@ class _Walk:
             return False
         if event == "on_tool_end":
             output = data.get("output")
-            if isinstance(output, Mapping) and return_of(plain_fields(output)) is not None:
+            if isinstance(output, Mapping) and return_of(plain_fields(constructed(output))) is not None:
                 self.enter(output, "tool", depth - 1)
             elif isinstance(name := fields.get("name"), str):
                 run = fields.get("runid")
@@ -289,12 +295,14 @@ class _Walk:
             self.names.setdefault(call.name, [])
             self.names[call.name] = self.names[call.name] or list(arguments)[:MAX_SHOWN]
         self._pieces.clear()  # words before a call
+        self._end_tagged()
         self._flush()
         self._said = ""
         self._open += call.id is None
         self.events.append(Called(call.name, arguments, call.id, self._turn, call.kind, call.results))
 
     def _return(self, found: Returned) -> None:
+        self._end_tagged()
         self._flush()
         self._open -= found.id is None and self._open > 0
         self.events.append(found)
@@ -305,12 +313,14 @@ class _Walk:
             return
         if role == "user":
             if not self._tagged(text) and not _NOT_ASKED.match(text):
+                self._end_tagged()
                 self._flush()
-                self.events.append(Asked(text.removeprefix(_NEW_TASK)))
+                self.events.append(UserTurn(text.removeprefix(_NEW_TASK)))
             return
         if role == "tool":
             self._tagged(text)
             return
+        self._end_tagged()
         self.unsigned += role is None
         if calling := _CALLING.match(text):
             self.enter(decoded_value(text[calling.end() :].strip()), "agent", 3)
@@ -326,6 +336,9 @@ class _Walk:
             for call in made:
                 self._call(call)
         self._said = text
+        if text == "".join(part for part, _ in self._parts):  # a stream says again what it said in parts
+            cited = (*(one for _, found in self._parts for one in found), *cited)
+            self._parts.clear()
         self._parts.append((text, cited))
         if self._message is None:
             self._flush()
@@ -348,11 +361,18 @@ class _Walk:
         if observed := _OBSERVED.match(text):
             self._return(Returned(text[observed.end() :], observed[1]))
             return True
-        if not self._open or "<tool_response>" not in text:
+        if not self._open or RETURN_TAG not in text:
             return False
-        for part in tagged_returns(text, self._open):
-            self._return(Returned(part))
+        self._tagged_texts.append(text)
         return True
+
+    def _end_tagged(self) -> None:
+        """Takes up what came back in tags since the last calls, when all of it is there."""
+        if not self._tagged_texts:
+            return
+        texts, self._tagged_texts = self._tagged_texts, []
+        for part in tagged_returns(texts, self._open):
+            self._return(Returned(part))
 
 
 def _stated(value: object) -> str | None:

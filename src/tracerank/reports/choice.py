@@ -111,7 +111,7 @@ def flaw_of(text: str) -> str | None:
 
 
 def is_narration(sentence: str) -> bool:
-    """Whether a sentence tells what the agent is about to do."""
+    """Whether a sentence announces what the agent will do next."""
     return _NARRATION.match(sentence) is not None
 
 

@@ -118,9 +118,9 @@ def _plain(value: Any) -> Any:
 def compare_reports(
     prompt: str, reports: Sequence[str | Rollout | None] | Pool, *, chosen: int | None = None
 ) -> Comparison:
-    """Choose among reports on one prompt, and say of every claim where else it stands and which values differ.
+    """Choose among reports on one prompt; find for every claim the reports that state it and those that contest it.
 
-    ``chosen`` is the index of a report that was chosen already. A claim that stands in one report only is not thereby
+    ``chosen`` is the index of a report that was chosen already. A claim of one report only is not therefore
     false, and runs of one model share errors.
     """
     rollouts = _rollouts(reports)
@@ -194,17 +194,17 @@ def _lacks(claims: Sequence[Claim], choice: Choice) -> tuple[Lacking, ...]:
     """Claims of the candidates that stand in two of them or more and not in the chosen report; each once."""
     trusted = {owner for owner in range(len(choice.richness)) if choice.dropped.get(owner) in (None, TRUNCATED)}
     found: list[Lacking] = []
-    told: set[tuple[int, int]] = set()
+    listed: set[tuple[int, int]] = set()
     for claim in sorted(claims, key=lambda claim: -claim.others):
         holders = {claim.report, *(each.report for each in claim.where)} & trusted
         known = {claim.report, *(each.report for each in (*claim.where, *claim.contradictions))}
         if choice.index in known or claim.report not in trusted or len(holders) < LACKING_FROM:
             continue
-        if (claim.report, claim.sentence_start) not in told:
+        if (claim.report, claim.sentence_start) not in listed:
             where = tuple(each for each in claim.where if each.report in holders)
             own = Elsewhere(claim.report, claim.sentence[:MAX_QUOTED], claim.start, claim.end)
             found.append(Lacking(claim.text, tuple(sorted(holders)), (own, *where)))
-        told |= {(each.report, each.start) for each in claim.where}
+        listed |= {(each.report, each.start) for each in claim.where}
     return tuple(found)
 
 

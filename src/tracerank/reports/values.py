@@ -88,7 +88,7 @@ def content_of(text: str) -> set[str]:
 
 def _terms(word: str) -> Iterable[str]:
     """Its stem; of a script without spaces, where a word may be a whole line, its overlapping pairs of characters."""
-    if not word.isascii() and has_unspaced(word):
+    if has_unspaced(word):
         return (word[at : at + 2] for at in range(max(1, len(word) - 1)))
     return (stem(word),)
 

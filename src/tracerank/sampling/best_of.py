@@ -89,12 +89,11 @@ class Result:
     @property
     def cost(self) -> Usage | None:
         """Tokens of the runs that report them; None: no run does."""
-        known = [rollout.usage for rollout in self.pool.rollouts if rollout.usage is not None]
-        return sum(known[1:], start=known[0]) if known else None
+        return Usage.total(rollout.usage for rollout in self.pool.rollouts)
 
     @property
     def missing(self) -> Missing:
-        """Which evidence would settle the question, to aim further runs; no model is called."""
+        """Which evidence would decide the question, to aim further runs; no model is called."""
         return self.decision.missing or gaps(self.pool, self.decision)
 
     def _repr_html_(self) -> str:
@@ -124,9 +123,9 @@ async def best_of(
     """Run ``agent`` at most ``k`` times, ``parallel`` at once, until ``rule`` has seen enough; return the best answer.
 
     A coroutine: ``await`` it, or call ``run_best_of``. A run that raises or exceeds ``timeout`` seconds costs only
-    itself; if all fail, ``AgentError`` is raised. After ``deadline`` seconds the decision is made on what there is.
-    ``log`` names a file to which each run is appended when it ends; the same call resumes from it. Of ``tr.Escalating``
-    the second method is called at most once, at the end. ``method`` and ``rule`` are as in ``tr.Session``.
+    itself; if all fail, ``AgentError`` is raised. After ``deadline`` seconds the runs that have ended decide. ``log``
+    names a file to which each run is appended when it ends; the same call resumes from it. With ``Escalating`` the
+    second method is called at most once, at the end. ``method`` and ``rule`` are as in ``tr.Session``.
     """
     if parallel < 1:
         raise UsageError(f"parallel must be at least 1, got {parallel}")

@@ -11,7 +11,7 @@ from tracerank.methods import EVIDENCE, MethodOptions, load_method
 from tracerank.readers import pools_of_placed
 from tracerank.readers.base import RecordAt
 from tracerank.readers.detect import AUTO
-from tracerank.readers.grouping import Report
+from tracerank.readers.runs.pools import Report
 from tracerank.readers.sources.arrow import plain_row
 from tracerank.votes.base import decide_stream, decision_line
 from tracerank.votes.decision_table import DECISION, arrow_table

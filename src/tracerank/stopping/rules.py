@@ -6,13 +6,12 @@ All rules count meanings, not strings.
 
 import math
 from dataclasses import dataclass
-from functools import cache, partial
-from pathlib import Path
+from functools import cache
 from typing import Protocol
 
 from tracerank.errors import UsageError
 from tracerank.evidence.model import Logistic
-from tracerank.votes.folders import SHIPPED, checked_description, folder_of, read_description
+from tracerank.votes.folders import SHIPPED, folder_of, read_description
 
 FORMAT = "tracerank-stopping/1"
 RECOVERY = "stopping.json"
@@ -134,31 +133,25 @@ def columns_of(state: State, left: int) -> dict[str, float]:
     return dict(zip(COLUMNS, values, strict=True))
 
 
-def read_recovery(folder: str | Path) -> Logistic:
+@cache
+def shipped_recovery() -> Logistic:
     """The probability that the rollouts left correct an answer that is wrong now, in ``COLUMNS``."""
-    path = folder_of(folder) / RECOVERY
-    about = read_description(path, FORMAT, "stopping rule")
-    with checked_description(path):
-        model = Logistic.of_record(about, COLUMNS)
-        if set(model.weights) != set(COLUMNS):
-            raise ValueError(f"expected weights of {', '.join(COLUMNS)}")
-        return model
-
-
-shipped_recovery = cache(partial(read_recovery, SHIPPED))
+    return Logistic.of_record(read_description(folder_of(SHIPPED) / RECOVERY, FORMAT, "stopping rule"), COLUMNS)
 
 
 @dataclass(frozen=True, slots=True)
 class ExpectedGain:
-    """Until another rollout is not worth it: P(the answer is wrong) times P(more rollouts correct it).
+    """Stop when the expected gain, P(the answer is wrong) times P(more rollouts correct it), is too small.
 
-    ``within`` is the accuracy that may be lost against the whole budget, ``price`` the accuracy that one rollout must
-    bring, ``target`` a sufficient confidence; give one of them, or none for ``WITHIN``.
+    Give at most one of the limits; without one, ``within`` is 0.02.
     """
 
     within: float | None = None
+    """Accuracy that may be lost against the whole budget."""
     price: float | None = None
+    """Accuracy that a further rollout must bring."""
     target: float | None = None
+    """A confidence that is enough."""
 
     def __post_init__(self) -> None:
         given = [value for value in (self.within, self.price, self.target) if value is not None]

@@ -98,7 +98,7 @@ def question_data(
 
 
 def _report(pool: Pool, decision: Decision) -> dict[str, Any] | None:
-    """The claims of a long answer, whatever chose it; None: the answers are short."""
+    """The claims of a long answer, chosen by any method; None: the answers are short."""
     compared = decision.claims
     if compared is None and has_long_answers(pool):
         samples = [rollout.sample_id for rollout in pool.rollouts]
@@ -212,7 +212,7 @@ def _rollout(
 ) -> dict[str, Any]:
     # What was dropped is shown as it was read, without weights; its texts link to others all the same.
     shown = explained or explain([rollout], decision).rollouts[0]
-    by_place = {(seen.search, seen.index): seen for seen in shown.evidence}
+    by_index = {(seen.search, seen.index): seen for seen in shown.evidence}
     return {
         "sample": rollout.sample_id,
         "agent": rollout.agent and _cut(rollout.agent),
@@ -227,7 +227,7 @@ def _rollout(
             {
                 "query": search.query,
                 "weight": weight,
-                "evidence": [_evidence(by_place[number, index], shared) for index in range(len(search.evidence))],
+                "evidence": [_evidence(by_index[number, index], shared) for index in range(len(search.evidence))],
             }
             for number, (search, weight) in enumerate(zip(shown.rollout.searches, shown.search_weights, strict=True))
         ],

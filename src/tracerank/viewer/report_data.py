@@ -19,13 +19,13 @@ def report_data(comparison: Comparison, is_richest: bool) -> dict[str, Any] | No
     if comparison.chosen is None:
         return None
     samples = [report.sample_id for report in comparison.reports]
-    place = _places(comparison.text)
+    offset_of = _to_javascript(comparison.text)
     return {
         "sample": samples[comparison.chosen],
         "is_richest": is_richest,
         "runs": comparison.runs,
         "words": comparison.reports[comparison.chosen].words,
-        "claims": [_claim(claim, samples, place) for claim in comparison.of(comparison.chosen)],
+        "claims": [_claim(claim, samples, offset_of) for claim in comparison.of(comparison.chosen)],
         "lacks": [
             {
                 "text": each.text,
@@ -37,12 +37,12 @@ def report_data(comparison: Comparison, is_richest: bool) -> dict[str, Any] | No
     }
 
 
-def _claim(claim: Claim, samples: list[int], place: Callable[[int], int]) -> dict[str, Any]:
+def _claim(claim: Claim, samples: list[int], offset_of: Callable[[int], int]) -> dict[str, Any]:
     return {
         "text": claim.text,
         "sentence": claim.sentence,
-        "start": place(claim.start),
-        "end": place(claim.end),
+        "start": offset_of(claim.start),
+        "end": offset_of(claim.end),
         "others": claim.others,
         "where": [_said(one, samples) for one in claim.where],
         "contested": claim.contested,
@@ -66,7 +66,7 @@ def _said(where: Elsewhere, samples: list[int]) -> dict[str, Any]:
     return {"sample": samples[where.report], "text": where.text}
 
 
-def _places(text: str) -> Callable[[int], int]:
+def _to_javascript(text: str) -> Callable[[int], int]:
     """From an offset in Python to one in JavaScript."""
     beyond = [index for index, char in enumerate(text) if char > "\uffff"] if not text.isascii() else []
     return lambda offset: offset + bisect_left(beyond, offset)

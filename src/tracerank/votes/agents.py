@@ -1,4 +1,4 @@
-"""How reliable each agent is where pools mix several: from labels, or from how the agents agree, where that can tell.
+"""How reliable each agent is where pools mix several: from labels, or from how the agents agree, where that is enough.
 
 Counts and estimates only; the vote that weighs agents is in ``fitted_vote.py``. Abstentions neither help nor harm an
 agent: what is estimated is how often it is right where it answers.
@@ -205,7 +205,7 @@ class AgentTally:
         total = max(1, count.total())
         mean = sum(right.values()) / total
         spread = sum(count[name] * (right[name] / count[name] - mean) ** 2 for name in count)
-        # By the method of moments: what of the spread chance does not explain.
+        # By the method of moments: the part of the spread that random variation does not explain.
         differing = spread - (len(count) - 1) * mean * (1 - mean)
         freedom = total - sum(number**2 for number in count.values()) / total
         prior = MAX_PRIOR if differing <= 0 else mean * (1 - mean) * freedom / differing - 1

@@ -44,7 +44,7 @@ class ExplainedEvidence:
     same_text: int
     """How many other candidate rollouts saw the same text."""
     same_document: int
-    """How many other candidate rollouts saw the same document, in whatever part; 0 where documents are unknown."""
+    """How many other candidate rollouts saw any part of the same document; 0 where documents are unknown."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,7 +19,7 @@ class Unsupported:
 
     answer: str
     rollouts: tuple[int, ...]
-    """Sample ids of those that gave it, in whatever words."""
+    """Sample ids of the rollouts that gave it, in any wording."""
     is_chosen: bool
     """Whether it is what was returned; else it is a rival."""
     nearest: float
@@ -32,7 +32,7 @@ class Unsupported:
 class Unasked:
     """A name that no query asked for, apart from those that repeat the question, and that no page seen is about.
 
-    Answers that no text supports are not among them: they are listed as such.
+    Answers that no text supports are not among them: they are listed under it.
     """
 
     phrase: str
@@ -44,7 +44,7 @@ class Unasked:
 
 @dataclass(frozen=True, slots=True)
 class Repeated:
-    """A query that most rollouts asked, in whatever order of its words."""
+    """A query that most rollouts asked, in any order of its words."""
 
     query: str
     """As the first of them wrote it."""

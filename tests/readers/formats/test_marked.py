@@ -78,9 +78,9 @@ def test_many_tags_of_a_transcript_cost_linear_time(tag: str) -> None:
 
 
 def test_returns_without_tags_and_cut_ones_are_taken_whole() -> None:
-    assert tagged_returns("plain", 1) == ["plain"]
-    assert tagged_returns("<tool_response> cut", 1) == ["cut"]
-    assert tagged_returns("<tool_response>a</tool_response> <tool_response>b", 2) == ["a", "b"]
+    assert tagged_returns(["plain"], 1) == ["plain"]
+    assert tagged_returns(["<tool_response> cut"], 1) == ["cut"]
+    assert tagged_returns(["<tool_response>a</tool_response> <tool_response>b"], 2) == ["a", "b"]
 
 
 @needs_real_files

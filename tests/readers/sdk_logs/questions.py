@@ -13,7 +13,7 @@ TOOL = Tool("web_search", "Search the web.", {"query": str})
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class KnownQuestion:
     """One question with the answer that most rollouts give and the one that another gives."""
 
     text: str
@@ -23,11 +23,11 @@ class Asked:
 
 
 QUESTIONS = (
-    Asked("Which river flows through the capital of Austria?", "Vienna river", "Danube", "Inn"),
-    Asked("Who painted the ceiling of the Sistine Chapel?", "Sistine ceiling", "Michelangelo", "Raphael"),
-    Asked("In which year did the Berlin Wall fall?", "Berlin Wall", "1989", "1991"),
-    Asked("What is the tallest mountain of Japan?", "Japan mountain", "Mount Fuji", "Mount Kita"),
-    Asked("Which element has the atomic number 79?", "element 79", "Gold", "Platinum"),
+    KnownQuestion("Which river flows through the capital of Austria?", "Vienna river", "Danube", "Inn"),
+    KnownQuestion("Who painted the ceiling of the Sistine Chapel?", "Sistine ceiling", "Michelangelo", "Raphael"),
+    KnownQuestion("In which year did the Berlin Wall fall?", "Berlin Wall", "1989", "1991"),
+    KnownQuestion("What is the tallest mountain of Japan?", "Japan mountain", "Mount Fuji", "Mount Kita"),
+    KnownQuestion("Which element has the atomic number 79?", "element 79", "Gold", "Platinum"),
 )
 
 

@@ -14,8 +14,8 @@ from tracerank.errors import ReadError
 from tracerank.methods import load_selector
 from tracerank.pools.canonical import write_pools
 from tracerank.readers import read_pools
-from tracerank.readers.question_files import read_questions
 from tracerank.readers.sources.open import find_files
+from tracerank.readers.sources.question_files import read_questions
 from tracerank.readers.sources.remote import address, is_remote, remote_identity
 from tracerank.votes.folders import folder_of, selector_digest
 

@@ -52,9 +52,9 @@ def answer_core(question: str, text: str) -> Core:
 def group_answers(
     question: str, answers: Sequence[str | None], level: str = MEANING, aliases: Aliases = ()
 ) -> tuple[int, ...]:
-    """A group number per answer, in order of first appearance; ``NO_GROUP`` (-1) for what answers nothing.
+    """A group number per answer, in order of first appearance; -1 (``NO_GROUP``) for abstentions and empty answers.
 
-    ``exact`` and ``default`` are the strict levels. Aliases are sets of names for one thing.
+    ``exact`` and ``default`` are the strict levels. ``aliases`` are sets of names for one thing.
     """
     if level in LEVELS:
         return equivalence.group_answers(answers, question, level, aliases)

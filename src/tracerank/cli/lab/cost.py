@@ -14,7 +14,7 @@ if TYPE_CHECKING:  # what takes longer to import than --help may take
     from collections.abc import Iterator
 
     from tracerank.methods import MethodOptions
-    from tracerank.readers.grouping import Report
+    from tracerank.readers.runs.pools import Report
 
 
 @click.command(epilog=opt.example("tracerank lab cost pools.jsonl --method runs/network"))

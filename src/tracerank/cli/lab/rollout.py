@@ -56,7 +56,7 @@ def rollout(
     TRACERANK_API_KEY. If it fails on some rollouts, the command exits with 3; the same command makes only these again.
     """
     from tracerank.lab.run import sample_pools
-    from tracerank.readers.question_files import read_questions
+    from tracerank.readers.sources.question_files import read_questions
 
     check_output(output, files, force, is_resumable=True)
     with Problems(problems, (*files, output)) as report:

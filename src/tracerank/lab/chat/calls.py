@@ -2,13 +2,14 @@
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from tracerank.answers.extraction import NOTHING, WHOLE_TEXT, extract_answer
+from tracerank.chat.offered_calls import Written, calls_in, tool_meant
 from tracerank.endpoints.chat import ChatMessage, ChatReply, ToolCall
 from tracerank.lab.chat.prompts import prompt_text
 from tracerank.lab.chat.session import MALFORMED, NO_CALLS_LEFT, Heard, Session
-from tracerank.readers.calls.offered_calls import Written, calls_in, fitted, tool_meant
 from tracerank.readers.values import cleaned, encodable
 
 _UNTAGGED = (WHOLE_TEXT, NOTHING)
@@ -75,7 +76,23 @@ class CallSession(Session):
         if values is None:
             values = {MALFORMED: call.arguments}
         elif meant is not None:
-            values = fitted(values, self.tools[meant].parameters)
+            values = _fitted(values, self.tools[meant].parameters)
         # Nine letters and digits: Mistral's templates want exactly that.
         given = encodable(json.dumps(values, ensure_ascii=False))
         return ToolCall(f"call{self._made:05}", plain or "unnamed", given)
+
+
+def _fitted(arguments: Mapping[str, Any], parameters: Mapping[str, Any]) -> dict[str, Any]:
+    """The arguments as a tool's JSON schema has them: the only one that it needs under its name, digits as numbers."""
+    given = dict(arguments)
+    properties = parameters.get("properties", {})
+    needed = parameters.get("required", [])
+    if len(needed) == 1 and needed[0] not in given:
+        strange = [name for name, value in given.items() if name not in properties and isinstance(value, str | int)]
+        if len(strange) == 1:
+            given = {needed[0] if name == strange[0] else name: value for name, value in given.items()}
+    for name, value in given.items():
+        kind = properties[name].get("type") if name in properties else None
+        if kind == "integer" and isinstance(value, str) and re.fullmatch(r"\s*-?\d{1,9}\s*", value):
+            given[name] = int(value)
+    return given

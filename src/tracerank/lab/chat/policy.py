@@ -6,7 +6,7 @@ is, is up to the server.
 """
 
 import hashlib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable
 from dataclasses import astuple, dataclass, field, replace
 from math import exp, fsum, isnan
 
@@ -62,7 +62,7 @@ _TAG = "<answer>"
 def answer_confidence(reply: ChatReply, answer: str | None) -> float | None:
     """exp of the mean log probability of the tokens that hold a character of the answer.
 
-    The answer is looked for behind the last ``<answer>``, without a tag at its last place in the reply. None: the
+    The answer is looked for behind the last ``<answer>``, without a tag at its last occurrence in the reply. None: the
     server gives no log probabilities, or the answer does not stand literally in the reply.
     """
     tokens = reply.logprobs or ()
@@ -190,16 +190,14 @@ class ChatPolicy:
 
     @property
     def name(self) -> str:
-        """Model and style, and a digest of all else that settles a rollout: prompts, tools, sampling and limits."""
+        """Model and style, and a digest of all else that determines a rollout: prompts, tools, sampling and limits."""
         prompts = [prompt_text(name) for name in NAMES]
-        settles = (prompts, self.style.tools, self.temperature, self.top_p, self.limits)
-        return f"chat:{self.chat.name}:{self.style.name}@{_digest(*settles).hex()[:8]}"
+        determinants = (prompts, self.style.tools, self.temperature, self.top_p, self.limits)
+        return f"chat:{self.chat.name}:{self.style.name}@{_digest(*determinants).hex()[:8]}"
 
-    def rollouts(self, question: Question, samples: Iterable[int], seed: int = 0) -> Iterator[Rollout]:
-        """The rollouts with these sample ids, in their order; ``lab/run.py`` makes several at once."""
-        return (self._rollout(question, sample, seed) for sample in samples)
+    def rollout(self, question: Question, sample: int, seed: int = 0) -> Rollout:
+        """The rollout with this sample id; ``lab/run.py`` makes several at once."""
 
-    def _rollout(self, question: Question, sample: int, seed: int) -> Rollout:
         def draw(turn: int) -> Sampling:
             # 31 bits: some servers take no more.
             drawn = int.from_bytes(_digest(seed, question.text, sample, turn)[:4], "big") >> 1

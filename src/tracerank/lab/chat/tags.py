@@ -9,10 +9,10 @@ import re
 from collections.abc import Sequence
 
 from tracerank.answers.exact import normalize_text
+from tracerank.chat.offered_calls import calls_in
 from tracerank.endpoints.chat import ChatMessage, ChatReply, ToolCall
 from tracerank.lab.chat.prompts import prompt_text
 from tracerank.lab.chat.session import Heard, Session
-from tracerank.readers.calls.offered_calls import calls_in
 from tracerank.readers.tools import queries_of
 from tracerank.readers.values import encodable
 
@@ -49,7 +49,7 @@ class TagSession(Session):
             if is_done and text[start:end].strip():
                 said = _own_words(text[:end])
                 return self._searched(said, said[start:]) if kind == "search" else self._answered(said, is_last)
-        if found := _called(text):  # a call of the tool, in whatever dialect, is kept as the tags that the reader knows
+        if found := _called(text):  # a call of the tool, in any dialect, is kept as the tags that the reader knows
             words, query = found
             return self._searched(_own_words(f"{words}\n<search>{query}".lstrip()), query)
         return Heard(ChatMessage("assistant", _own_words(text)), reminder=prompt_text("tags_invalid"))

@@ -29,8 +29,6 @@ class Passage:
     """Comparable within one search only; None: the server gave no score."""
     document: str
     """Id of the document."""
-    place: int | None = None
-    """Counted from 0 within the document; None: unknown."""
     url: str | None = None
 
 

@@ -33,7 +33,7 @@ OURS = {FILE, TEXTS, SCORES}
 """Files of an index."""
 TABLES = """
 CREATE TABLE documents (number INTEGER PRIMARY KEY, id TEXT, title TEXT, text TEXT, url TEXT);
-CREATE TABLE passages (number INTEGER PRIMARY KEY, document INTEGER, place INTEGER, first INTEGER, last INTEGER);
+CREATE TABLE passages (number INTEGER PRIMARY KEY, document INTEGER, first INTEGER, last INTEGER);
 """
 """``first`` and ``last`` are where a passage begins and ends in its document, in characters."""
 
@@ -168,9 +168,9 @@ def _write(folder: Path, reader: DocumentReader, paths: Sequence[Path], on_docum
                 for data in map(str.encode, row):
                     digest.update(len(data).to_bytes(8, "little") + data)
                 texts.execute("INSERT INTO documents VALUES (?, ?, ?, ?, ?)", (documents, *row))
-                for place, (first, last) in enumerate(cut_passages(document.text)):
-                    span = (passages, documents, place, first, last)
-                    texts.execute("INSERT INTO passages VALUES (?, ?, ?, ?, ?)", span)
+                for first, last in cut_passages(document.text):
+                    span = (passages, documents, first, last)
+                    texts.execute("INSERT INTO passages VALUES (?, ?, ?, ?)", span)
                     passages += 1
                     # The title says what a passage is about, also where its text does not repeat the name.
                     yield f"{document.title}\n{document.text[first:last]}"

@@ -85,12 +85,12 @@ class Corpus:
 
     def passage(self, number: int, score: float | None = None) -> Passage:
         """One passage by its number from 0."""
-        [(text, title, document, place, url, first, last)] = self._rows(
-            "SELECT text, title, id, place, url, first, last FROM passages "
+        [(text, title, document, url, first, last)] = self._rows(
+            "SELECT text, title, id, url, first, last FROM passages "
             "JOIN documents ON documents.number = document WHERE passages.number = ?",
             number,
         )
-        return Passage(text[first:last], title, score, document, place, url)
+        return Passage(text[first:last], title, score, document, url)
 
     def document(self, number: int) -> CorpusDocument:
         """One document by its number from 0."""

@@ -39,14 +39,14 @@ class Query:
     name: str
     topic: str
     place: str | None
-    """None: the query does not tell namesakes apart."""
+    """None: the query does not distinguish namesakes."""
 
 
 class Hit(NamedTuple):
     """A passage by its page and index."""
 
     page: Page
-    place: int
+    number: int
 
 
 class Library:

@@ -1,6 +1,6 @@
 """Pages of the world: passages, what they state, and whether they show if their page can be relied on.
 
-A fact and what tells which entity or year it holds for often stand in different passages of a page, as in real pages.
+A fact and the entity or year it holds for often stand in different passages of a page, as in real pages.
 """
 
 import re
@@ -14,7 +14,7 @@ from tracerank.lab.worlds.facts import FIRST_YEAR, LAST_YEAR, Kind, Relation, in
 
 
 class Source(StrEnum):
-    """What a page is, whatever it looks like."""
+    """What a page is, which its looks need not show."""
 
     CURRENT = "current"
     NAMESAKE = "namesake"
@@ -24,7 +24,7 @@ class Source(StrEnum):
     ASTRAY = "astray"
     """About an entity that only a wrong turn leads to."""
     ASIDE = "aside"
-    """States nothing that anybody asks for."""
+    """States no fact that a question asks for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +72,7 @@ class Page:
     number: int
     """Its position in the question's library."""
     name: str
-    """Of the entity it is about; empty: of none that anybody asks for."""
+    """Of the entity it is about; empty: no question asks for it."""
     place: str
     title: str
     url: str

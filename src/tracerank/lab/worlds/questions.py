@@ -80,7 +80,7 @@ class Case:
 
 
 def make_case(rng: Random, question_id: str, model: WorldModel) -> Case:
-    """The question that the random numbers settle."""
+    """The question that the random numbers give."""
     forms = (*model.hops, max(0.0, 1.0 - sum(model.hops)))
     hops = rng.choices((1, 2, 3, 0), forms)[0]
     corner = _Corner(rng, model)
@@ -118,7 +118,7 @@ class _Corner:
         roots = [self._root(relation.of) for _ in range(2)]
         years = [int(self._grow(root, (relation,), Source.CURRENT, False)) for root in roots]
         first, second = (f"{root.name} {root.kind.place_word} {root.place}" for root in roots)
-        answer, other = (roots[place].name for place in ((0, 1) if years[0] < years[1] else (1, 0)))
+        answer, other = (roots[index].name for index in ((0, 1) if years[0] < years[1] else (1, 0)))
         lookups = tuple(Lookup(relation, root.name, root.place) for root in roots)
         self._add_asides(roots[0])
         text = rng.choice(facts.COMPARISONS).format(x=first, y=second)

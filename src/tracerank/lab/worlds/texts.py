@@ -1,4 +1,4 @@
-"""Sentences of the world's pages and search queries, all our own; which of them are true is settled elsewhere."""
+"""Sentences of the world's pages and search queries, all our own; which of them are true is decided elsewhere."""
 
 # A page's own words about itself: {name}, {noun} with its article, {bare} without, {context} that parts namesakes.
 LEADS = (

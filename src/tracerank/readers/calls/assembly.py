@@ -124,8 +124,7 @@ def _brought(call: ToolCall) -> bool:
     """Whether a call that hands nothing in brought back as many words as a page or its excerpts have."""
     if submitted_answer(call) is not None or call.is_error:
         return False
-    blocks = _search_blocks(call, ())
-    return sum(len(result.text) for block in blocks for result in block) >= _MIN_LETTERS
+    return _words_in(value_of(call.output), 6) >= _MIN_LETTERS
 
 
 def _is_unknown(call: ToolCall, names: ToolNames | None) -> bool:
@@ -163,10 +162,10 @@ class _Trail:
         blocks = _search_blocks(call, queries)
         # A batch whose results cannot be told apart stays one search.
         asked = queries if len(blocks) == len(queries) > 1 else (" | ".join(queries),)
-        for place, query in enumerate(asked):
+        for index, query in enumerate(asked):
             found = _Found(encodable(normalize_text(query)))
             self.searches.append(found)
-            for result in blocks[place] if place < len(blocks) else ():
+            for result in blocks[index] if index < len(blocks) else ():
                 self._list(result, found)
 
     def _list(self, result: Result, found: _Found) -> None:

@@ -23,10 +23,10 @@ _BESIDE = frozenset(("type", "id", "tool_call_id", "description", "reason", "rea
 _SCHEMA = frozenset(("properties", "required", "type", "description", "additionalproperties"))
 
 _DECODER = json.JSONDecoder(strict=False)  # line ends inside strings are what models write
-_MOST_VALUES = 32
+_MAX_VALUES = 32
 """JSON values that are looked for in one text."""
-_DEEPEST = 4
-_LONGEST_PYTHON = 20_000
+_MAX_DEPTH = 4
+_MAX_PYTHON = 20_000
 _OPENING = re.compile(r"[{\[]")
 _PARAMETER = re.compile(r"<(?:[\w|｜]{1,20}[:|｜])?parameter(?:=| name=\\?\"?)([^<>\n\"\\]{1,100})\\?\"?[^<>\n]{0,60}>")
 _ARGUMENT_KEY = re.compile(r"<arg_key>([^<>\n]{1,100})</arg_key>\s*<arg_value>")
@@ -84,7 +84,7 @@ class Value(NamedTuple):
 def json_values(text: str) -> Iterator[Value]:
     """Objects and lists in order, the outermost only; one that is damaged is read loosely and is the last."""
     at = 0
-    for _ in range(_MOST_VALUES):
+    for _ in range(_MAX_VALUES):
         opening = _OPENING.search(text, at)
         if opening is None:
             return
@@ -114,7 +114,7 @@ def value_calls(value: object, name: str = "", hint: str = "", depth: int = 0) -
 
     ``name`` is what a mark says, ``hint`` what stood before the value and counts only where the value has no name.
     """
-    if isinstance(value, list) and depth < _DEEPEST:
+    if isinstance(value, list) and depth < _MAX_DEPTH:
         for item in value:
             yield from value_calls(item, name, hint, depth + 1)
     if not isinstance(value, Mapping):
@@ -171,7 +171,7 @@ def name_before(head: str) -> str:
 def python_calls(text: str) -> Iterator[ToolCall]:
     """``search(query="…")``, alone, in a list or printed."""
     at = 0
-    for _ in range(_MOST_VALUES):
+    for _ in range(_MAX_VALUES):
         if (found := _CALLED.search(text, at)) is None:
             return
         at = found.end()
@@ -190,7 +190,7 @@ def _python_arguments(inner: str) -> object:
     if not inner or inner[0] in "{[":
         return inner
     try:
-        call = ast.parse(f"_({inner[:_LONGEST_PYTHON]})", mode="eval").body  # parsed, never run
+        call = ast.parse(f"_({inner[:_MAX_PYTHON]})", mode="eval").body  # parsed, never run
         if isinstance(call, ast.Call):
             given = {one.arg: ast.literal_eval(one.value) for one in call.keywords if one.arg}
             if call.args:
@@ -206,7 +206,7 @@ def _closing(text: str, start: int) -> int:
     waiting = [")"]
     quote = ""
     at = start
-    while at < min(len(text), start + _LONGEST_PYTHON):
+    while at < min(len(text), start + _MAX_PYTHON):
         sign = text[at]
         if quote:
             if sign == "\\":
@@ -247,7 +247,7 @@ def _children(text: str) -> dict[str, str]:
     """``<query>…</query>`` and its like, side by side."""
     found: dict[str, str] = {}
     at = 0
-    for _ in range(_MOST_VALUES):
+    for _ in range(_MAX_VALUES):
         if (tag := _CHILD.search(text, at)) is None:
             break
         end = text.find(f"</{tag[1]}>", tag.end())

@@ -3,13 +3,13 @@
 ``<tool_call>`` (Hermes, Qwen, GLM), ``<function=…>`` (Qwen3-Coder, Llama), ``<invoke name=…>`` (MiniMax, DeepSeek),
 ``[TOOL_CALLS]`` (Mistral), ``<｜tool▁call▁begin｜>`` (DeepSeek), ``<|tool_call_begin|>`` (Kimi), ``to=functions.…``
 (gpt-oss), ``<|python_tag|>`` (Llama), ``functools[…]`` (Phi), ``<|tool_call|>`` (Granite), ``<use_mcp_tool>``.
-In logs nobody knows which tools there were: only calls between marks count, and only in the agent's own messages, for
+A log does not say which tools there were: only calls between marks count, and only in the agent's own messages, for
 a page may hold such tags, too. What stands between marks is read in ``call_bodies.py``; a model whose tools are known
-is heard by ``offered_calls.py``.
+is heard by ``chat/offered_calls.py``.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from tracerank.readers.calls.call_bodies import body_calls, made
@@ -98,17 +98,18 @@ def said_in(text: str) -> str:
     return said if said.strip() or not thought else text
 
 
-def tagged_returns(text: str, count: int) -> list[str]:
-    """What a message returns to so many waiting calls; empty when it cannot be told which text is whose."""
-    start = text.find(RETURN_TAG)
-    if start < 0:
-        return [text.strip()]
-    body = text[start + len(RETURN_TAG) :]
-    # Tags inside a return belong to a page: the last one closes.
-    whole, closed, rest = body.rpartition("</tool_response>")
-    if not closed or rest.lstrip().startswith(RETURN_TAG):
-        whole = body
-    if count == 1:
-        return [whole.strip()]
-    parts = [part.strip() for part in _BETWEEN_RETURNS.split(whole)]
-    return parts if len(parts) <= count else []
+def tagged_returns(messages: Sequence[str], count: int) -> list[str]:
+    """What messages return to so many waiting calls: one each if there are as many, else as their tags part them.
+
+    Tags inside a return belong to a page. Of a message with more parts than calls nothing is taken, for nothing says
+    which text is whose.
+    """
+    found: list[str] = []
+    for text in messages:
+        _, tag, body = text.partition(RETURN_TAG)
+        # The last tag closes.
+        whole, closed, rest = body.rpartition("</tool_response>")
+        whole = text if not tag else body if not closed or rest.lstrip().startswith(RETURN_TAG) else whole
+        parts = [whole] if len(messages) == count else _BETWEEN_RETURNS.split(whole)
+        found += map(str.strip, parts if len(found) + len(parts) <= count else ())
+    return found

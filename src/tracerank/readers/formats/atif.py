@@ -89,10 +89,10 @@ def _messages(trajectory: Record, depth: int, used: set[str], prefix: str = "") 
             yield _agent_message(step, said, prefix)
         elif step.get("source") == "user":
             yield {"role": "user", "content": said}
-        for place, (call_id, result) in enumerate(_results(step, prefix)):
+        for index, (call_id, result) in enumerate(_results(step, prefix)):
             yield {"role": "tool", "tool_call_id": call_id, "content": _observed(result)}
             for inner in _delegated(trajectory, result, used, prefix) if depth else ():
-                yield from _research(_messages(inner, depth - 1, used, f"{prefix}{number}.{place}/"))
+                yield from _research(_messages(inner, depth - 1, used, f"{prefix}{number}.{index}/"))
 
 
 def _agent_message(step: Record, said: str, prefix: str) -> Message:
@@ -110,10 +110,10 @@ def _results(step: Record, prefix: str) -> Iterator[tuple[str, Record]]:
     observation = step.get("observation")
     results = _mappings(observation.get("results")) if isinstance(observation, Mapping) else []
     calls = _mappings(step.get("tool_calls"))
-    for place, result in enumerate(results):
+    for index, result in enumerate(results):
         call_id = _id(result.get("source_call_id"), prefix)
         if call_id is None and len(calls) == len(results):
-            call_id = _id(calls[place].get("tool_call_id"), prefix)
+            call_id = _id(calls[index].get("tool_call_id"), prefix)
         if call_id is not None:
             yield call_id, result
 

@@ -1,6 +1,6 @@
 """DSPy: a call of a language model in its history, the inputs and outputs in text between ``[[ ## name ## ]]`` marks.
 
-The last call of a ReAct agent repeats all steps, so it is the whole run; ``sources/stitch.py`` leaves out those
+The last call of a ReAct agent repeats all steps, so it is the whole run; ``runs/model_calls.py`` leaves out those
 that it goes on with. Marks count only where they stand alone in a line, and steps only in their order.
 """
 
@@ -10,9 +10,9 @@ from typing import Any
 
 from tracerank.readers.assemble import Dialogue, parsed_dialogue
 from tracerank.readers.base import Parsed, Record, reject
+from tracerank.readers.runs.model_calls import NEXT_TOOL, inputs_text, marked, output_text
 from tracerank.readers.sources.loose_json import NOT_JSON, load_json, load_literal
 from tracerank.readers.sources.record_fields import question_of, sample_id_of
-from tracerank.readers.sources.stitch import NEXT_TOOL, marked, said_output, told_inputs
 from tracerank.readers.tools import ToolCall, parse_arguments
 
 _MARK = re.compile(r"^\[\[ ## (\w{1,80}) ## \]\][ \t]*$", re.M)
@@ -34,14 +34,14 @@ class DSPyReader:
         """By inputs between marks, beside outputs."""
         if not isinstance(record, Mapping) or not isinstance(record.get("outputs"), list):
             return False
-        return isinstance(record.get("messages"), list) and _MARK.search(told_inputs(record)) is not None
+        return isinstance(record.get("messages"), list) and _MARK.search(inputs_text(record)) is not None
 
     def parse(self, record: Record, source: str) -> Parsed:
         """The question, the steps and the answer."""
-        inputs = _fields(told_inputs(record))
+        inputs = _fields(inputs_text(record))
         fields = {name: value for name, value in record.items() if name not in _DROPPED}
         question = question_of(fields, _asked(inputs))
-        said = said_output(record)
+        said = output_text(record)
         if NEXT_TOOL in said:
             reject("the run breaks off: its last call of the model goes on with a tool", question, sample_id_of(fields))
         calls = tuple(_calls(inputs))

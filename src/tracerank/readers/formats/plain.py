@@ -5,6 +5,7 @@ and a reference, too, and its reference must not become its answer. Such rollout
 browsing rule, which lets every answer vote.
 """
 
+import re
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
@@ -13,6 +14,7 @@ from tracerank.answers.text_keys import trimmed
 from tracerank.pools.types import BROWSING, Question, Rollout
 from tracerank.readers.assemble import Dialogue, parsed_dialogue, stated_answer
 from tracerank.readers.base import Parsed, Record, reject
+from tracerank.readers.runs.containers import parts_of_pool
 from tracerank.readers.sources.field_map import proposed_map
 from tracerank.readers.sources.record_fields import (
     ANSWER_TEXTS,
@@ -26,7 +28,6 @@ from tracerank.readers.sources.record_fields import (
     sample_id_of,
     stated_references,
 )
-from tracerank.readers.sources.unwrap import parts_of_pool
 from tracerank.readers.values import encodable, plain_text, said_of, text_of
 from tracerank.readers.walk import read_chat
 
@@ -34,7 +35,10 @@ _ANSWER, _FINAL = "answer", "final_answer"
 _TRANSCRIPTS = (
     *("messages", "conversation", "conversations", "trajectory", "traj", "transcript", "trace", "history", "rollout"),
     *("steps", "searches", "tool_events", "log", "events", "scratchpad", "queries_used", "spans"),
+    "intermediate_steps",
 )
+_PRINTED = re.compile(r"\s*+(?:={10,} \w{2,20} Message ={10,}|<message type=\")")
+"""How LangChain prints messages on the terminal."""
 
 
 class PlainReader:
@@ -81,7 +85,8 @@ class PlainReader:
 def _may_be_transcript(name: str, value: object) -> bool:
     """Whether a field may say what the agent did: then its format is unknown, and 'answer' may be the reference."""
     is_listed = isinstance(value, list) and any(isinstance(item, Mapping | list) for item in value)
-    return bool(value) and (name in _TRANSCRIPTS or (is_listed and name != "prompt"))
+    is_printed = isinstance(value, str) and _PRINTED.match(value) is not None
+    return bool(value) and (name in _TRANSCRIPTS or is_printed or (is_listed and name != "prompt"))
 
 
 def _question(record: Record) -> Question | None:

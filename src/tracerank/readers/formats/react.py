@@ -22,9 +22,9 @@ from tracerank.readers.base import Parsed, Record, reject
 from tracerank.readers.calls.call_bodies import value_calls
 from tracerank.readers.calls.text_calls import CALL_TAGS
 from tracerank.readers.formats.marked import speaker
+from tracerank.readers.runs.model_calls import reply_of
 from tracerank.readers.sources.loose_json import load_loosely
 from tracerank.readers.sources.record_fields import RECORD_KEY, decoded, question_of, sample_id_of
-from tracerank.readers.sources.stitch import reply_of
 from tracerank.readers.tools import TOOL_NAMES, ToolCall, kind_of_call, parse_arguments, submitted_answer
 from tracerank.readers.values import content_of, said_of, text_of
 
@@ -89,13 +89,13 @@ def read_text(text: str, asked: str | None) -> Dialogue:
     ends = [*(mark.start() for mark in marks[1:]), len(text)]
     bodies = [text[mark.end() : end] for mark, end in zip(marks, ends, strict=False)]
     number: str | None = None
-    for place, (mark, body) in enumerate(zip(marks, bodies, strict=False)):
+    for index, (mark, body) in enumerate(zip(marks, bodies, strict=False)):
         if mark[1] == "Action":
             if mark[2] != number:  # the environment said nothing to the turn before
                 turns.is_waiting = False
             number = mark[2]
-            has_input = place + 1 < len(marks) and marks[place + 1][1] == "Action Input"
-            turns.act(_call(body, bodies[place + 1] if has_input else None))
+            has_input = index + 1 < len(marks) and marks[index + 1][1] == "Action Input"
+            turns.act(_call(body, bodies[index + 1] if has_input else None))
         elif mark[1] == "Observation":
             turns.observe(body)
         elif mark[1] in _ANSWERS:

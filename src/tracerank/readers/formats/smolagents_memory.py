@@ -1,4 +1,4 @@
-"""The memory of smolagents: ``agent.memory.get_full_steps()``, a ``RunResult``, printed steps, messages.
+"""The memory of smolagents: ``agent.memory.get_full_steps()``, a ``RunResult``, messages.
 
 A tool-calling agent logs its calls; a code agent logs code, from which the calls are read with their literal arguments,
 and what the code printed. What several calls of one step printed is told apart where the text itself says so (JSON,
@@ -18,7 +18,6 @@ from tracerank.readers.formats.smolagents_messages import steps_of_messages
 from tracerank.readers.results import Result
 from tracerank.readers.returns import is_failure_text
 from tracerank.readers.sources.loose_json import json_texts
-from tracerank.readers.sources.printed_objects import load_printed
 from tracerank.readers.sources.record_fields import decoded, question_of, sample_id_of
 from tracerank.readers.tools import (
     CallKind,
@@ -123,7 +122,6 @@ def _named_calls(name: str, texts: tuple[str, ...]) -> list[ToolCall]:
 
 
 _STEP_FIELDS = ("steps", "full_steps", "memory", "memory_steps")
-_PRINTED, _PRINTED_ACTION = "intermediate_steps", "ActionStep("
 _CODE_FIELDS = ("code_action", "tool_calls", "action_output", "model_output")
 _LOGS, _LAST_OUTPUT = "Execution logs:\n", "Last output from code snippet:\n"
 _HEADING = re.compile(r"^## Search Results[ \t]*$", re.M)
@@ -144,25 +142,25 @@ class SmolagentsReader:
             return False
         steps = _steps(record)
         is_memory = steps is not None and any(_is_action(step) for step in steps)
-        return is_memory or _are_printed(record.get(_PRINTED)) or steps_of_messages(record) is not None
+        return is_memory or steps_of_messages(record) is not None
 
     def parse(self, record: Record, source: str) -> Parsed:
         """The run as a rollout; the answer is the output of the step that ended it."""
         plain = decoded(record)
-        is_printed = _are_printed(plain.get(_PRINTED))
-        told = None if is_printed else steps_of_messages(plain)
-        steps = _printed_steps(plain.get(_PRINTED)) if is_printed else told or _steps(plain)
+        told = steps_of_messages(plain)
+        steps = told or _steps(plain)
         if steps is None:
             reason = f"no steps that can be read: expected a list in one of {', '.join(_STEP_FIELDS)}"
             reject(reason, question_of(plain), sample_id_of(plain))
         tasks = [step["task"] for step in steps if isinstance(step, Mapping) and isinstance(step.get("task"), str)]
         asked = tasks[-1] if tasks else None
         actions = [_with_code(step) for step in steps if isinstance(step, Mapping) and "step_number" in step]
-        # Beside printed steps and messages, the prediction is the answer as the agent put it last.
-        noted = plain_text(plain.get("prediction")) if is_printed or told else None
+        # Beside messages, the prediction is the answer as the agent put it last.
+        noted = plain_text(plain.get("prediction")) if told else None
         dialogue = Dialogue(tuple(_calls(actions)), asked, noted or _final(plain, actions))
         # The run's 'output' is the agent's; everything else is in the steps.
-        aside = (*_STEP_FIELDS, _PRINTED, "output", "prompt", "input", "task", *(("messages",) if told else ()))
+        aside = {*_STEP_FIELDS, "intermediate_steps", "output", "prompt", "input", "task"}
+        aside |= {"messages"} if told else set()
         fields = {key: value for key, value in plain.items() if key not in aside}
         return parsed_dialogue(fields, source, dialogue)
 
@@ -175,21 +173,6 @@ def _steps(record: Record) -> list[Any] | None:
         if isinstance(value, list) and any(isinstance(step, Mapping) for step in value):
             return value
     return None
-
-
-def _are_printed(steps: object) -> bool:
-    """Whether steps are kept as Python prints them: one text each (smolagents' GAIA runs), or all in one text."""
-    if isinstance(steps, str):
-        return steps.startswith("[") and _PRINTED_ACTION in steps
-    return isinstance(steps, list) and any(isinstance(step, str) and step.startswith(_PRINTED_ACTION) for step in steps)
-
-
-def _printed_steps(steps: object) -> list[Any] | None:
-    if isinstance(steps, str):
-        all_steps = load_printed(steps)
-        return all_steps if isinstance(all_steps, list) else None
-    found = [load_printed(step) for step in steps if isinstance(step, str)] if isinstance(steps, list) else []
-    return found if any(map(_is_action, found)) else None
 
 
 def _with_code(step: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -286,8 +269,8 @@ def _with_returns(calls: Sequence[ToolCall], seen: str, *, are_lines: bool) -> I
     else:
         # The text may be any of theirs: it keeps no address, so that no page speaks for another.
         shown = () if is_failure_text(seen) else (Result(seen, rank=1),)
-        first = next((place for place, call in enumerate(calls) if _kind(call) == "search"), 0)
-        yield from (replace(call, results=shown if place == first else ()) for place, call in enumerate(calls))
+        first = next((index for index, call in enumerate(calls) if _kind(call) == "search"), 0)
+        yield from (replace(call, results=shown if index == first else ()) for index, call in enumerate(calls))
 
 
 def _divided(seen: str, count: int, are_lines: bool) -> list[str] | None:

@@ -51,7 +51,7 @@ def _words(message: object) -> str:
 def _steps(messages: list[Any]) -> Iterator[dict[str, Any]]:
     step: dict[str, Any] | None = None
     number = 0
-    for place, message in enumerate(messages):
+    for index, message in enumerate(messages):
         role, text = _role(message), _words(message)
         if role == "user" and text.startswith(_TASK):
             yield {"task": text.removeprefix(_TASK)}
@@ -66,7 +66,7 @@ def _steps(messages: list[Any]) -> Iterator[dict[str, Any]]:
                 number = step["step_number"]
                 yield _ended(step, text[returned.end() :], is_error=returned[1] == "Error")
             step = None
-        elif role == "assistant" and place == len(messages) - 1 and text.strip():
+        elif role == "assistant" and index == len(messages) - 1 and text.strip():
             # An agent that reached its limit is asked for an answer once more.
             yield {"step_number": number + 1, "model_output": text, "is_final_answer": True, "action_output": text}
     if step is not None:

@@ -26,6 +26,8 @@ _FLAT_FIELDS = (*TEXT_FIELDS, "rollout")
 _AGENTS = ("assistant", "gpt", "ai", "model", "function_call")
 _TOOLS = ("tool", "function", "observation", "tool_response")
 _NO_PREDICTIONS = ("[no prediction]", "[failed]", "no answer found.", "no answer found")
+_END = {"role": "assistant", "content": ""}
+"""Behind the last message: all that came back is there."""
 _TURN_MARK = re.compile(r"<\|im_(?:start|end)\|>(?:assistant\b)?|\A\s*assistant[ \t]*\n")
 _CALLS = Marks(
     CALL_TAGS[0],
@@ -130,19 +132,24 @@ def _dialogue(messages: Iterable[object], *, are_json: bool = False) -> Dialogue
 def _spelled(messages: Iterable[object], are_json: bool) -> Iterator[dict[str, str]]:
     """Each return a message of its own, so that the walk looks for no tags in a page."""
     waiting = 0
-    for message in messages:
+    returned: list[str] = []
+    for message in (*messages, _END):
         if not isinstance(message, Mapping):
             continue
         role, text = speaker(message), _text(message)
+        outputs: list[str] = []
+        if role in _AGENTS:
+            outputs, returned = tagged_returns(returned, waiting), []
+        elif waiting and are_json:
+            outputs, waiting = _json_returns(text, waiting), 0
+        elif waiting and (role in _TOOLS or RETURN_TAG in text):
+            returned.append(text)
+        elif role in ("user", "human"):
+            yield {"role": "user", "content": text}
+        yield from ({"role": "tool", "content": output} for output in outputs)
         if role in _AGENTS:
             waiting = len(written_calls(text))
             yield {"role": "assistant", "content": text}
-        elif waiting and (are_json or role in _TOOLS or RETURN_TAG in text):
-            outputs = _json_returns(text, waiting) if are_json else tagged_returns(text, waiting)
-            yield from ({"role": "tool", "content": output} for output in outputs)
-            waiting -= len(outputs) or waiting
-        elif role in ("user", "human"):
-            yield {"role": "user", "content": text}
 
 
 def _asked(text: str) -> str:

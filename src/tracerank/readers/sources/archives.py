@@ -20,8 +20,7 @@ import orjson
 from tracerank.errors import ReadError
 from tracerank.extras import needed
 from tracerank.readers.base import Problem, RecordAt
-from tracerank.readers.sources.run_names import natural
-from tracerank.readers.values import whole_number
+from tracerank.readers.values import natural, whole_number
 
 MAX_MEMBERS = 500_000
 MAX_SAMPLE_BYTES = 1 << 30
@@ -122,11 +121,11 @@ def _assembled(archive: zipfile.ZipFile, sample: _Sample) -> Mapping[str, Any]:
     chunks = {name: sorted(found, key=lambda chunk: chunk[0]) for name, found in sample.chunks.items()}
     attachments: dict[str, Any] = {}
     for start, info in chunks.get("attachments", ()):
-        attachments.update((str(place), text) for place, text in enumerate(_list(archive, info), start))
+        attachments.update((str(index), text) for index, text in enumerate(_list(archive, info), start))
     known: dict[int, Any] = {}
     for start, info in chunks.get("messages", ()):
         known.update(enumerate(_list(archive, info), start))
-    messages = [known[place] for place in _places(value.get("message_refs"), len(known)) if place in known]
+    messages = [known[index] for index in _places(value.get("message_refs"), len(known)) if index in known]
     return {**value, "messages": messages, "attachments": attachments}
 
 

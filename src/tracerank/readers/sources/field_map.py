@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 
 from tracerank.errors import UsageError, did_you_mean
 from tracerank.readers.base import PathLike, Problem, Record, RecordAt
+from tracerank.readers.runs.containers import parts_of, parts_of_pool
 from tracerank.readers.sources.record_fields import is_known_field
-from tracerank.readers.sources.unwrap import parts_of, parts_of_pool
 
 _AUTO = "auto"
 _BETWEEN, _TOOLS, _ANSWER_FIELD, _QUESTIONS = "?", " --tools ", " --answer-field ", " --questions "

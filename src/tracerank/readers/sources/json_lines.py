@@ -19,11 +19,10 @@ import orjson
 from tracerank.errors import ReadError
 from tracerank.pools.canonical import kind_of
 from tracerank.readers.base import PathLike, Problem, RecordAt
-from tracerank.readers.sources.lists import as_record
+from tracerank.readers.runs.containers import parts_of, parts_of_pool, records_in
+from tracerank.readers.runs.transcripts import as_record
 from tracerank.readers.sources.loose_json import NOT_JSON, load_objects
 from tracerank.readers.sources.tables import Header, header_of, iter_rows
-from tracerank.readers.sources.trial_logs import OPENING, is_trial_log, iter_trials
-from tracerank.readers.sources.unwrap import pair_record, parts_of, parts_of_pool, records_in
 from tracerank.readers.values import encodable
 
 if TYPE_CHECKING:
@@ -161,11 +160,9 @@ def _from_stream(name: str, stream: "io.BufferedReader[Any]", read: ReadLine) ->
     if not first:
         raise ReadError(f"{name}: the file is empty; {_EXPECTED}")
     header = header_of(first, stream.peek(_BUFFER_BYTES)) if first[:1] not in (b"{", b"[") else None
-    if first.startswith(OPENING) and is_trial_log(first + b"\n" + stream.peek(_BUFFER_BYTES)):
-        items = _from_trials(name, number, _rest(name, first, stream).decode("utf-8", "replace"))
-    elif header is not None:
+    if header is not None:
         items = _from_table(name, header, number, _no_dropped(name, lines))
-    elif first.startswith(b"[") and (_is_pair(first) or (stream.peek(1) and _is_one_of_many(first, stream.peek(64)))):
+    elif first.startswith(b"[") and stream.peek(1) and _is_one_of_many(first, stream.peek(64)):
         items = _from_lines(name, number, chain((first,), lines))
     elif _ARRAY_START.match(first) or (first.startswith(b"[") and _is_json(first)):
         items = _from_array(name, _rest(name, first, stream))
@@ -238,7 +235,7 @@ def _taken_apart(item: RecordAt | Problem) -> list[RecordAt | Problem]:
     if isinstance(item, Problem) or item.parsed is not None:
         return [item]
     if (parts := parts_of(item.value)) is None or parts_of_pool(item.value) is not None:
-        return [item]  # a pool is taken apart by who knows what its rollouts look like
+        return [item]  # a pool is taken apart where it is known what its rollouts look like
     return [_record(part.value, item.source + part.place, item.size // len(parts)) for part in parts]
 
 
@@ -287,19 +284,6 @@ def _from_table(name: str, header: Header, number: int, lines: Iterator[bytes]) 
             yield RecordAt(row.value, row.source, row.size)
 
 
-def _from_trials(name: str, number: int, text: str) -> Iterator[RecordAt | Problem]:
-    for trial in iter_trials(text):
-        yield RecordAt(trial.record, f"{name}:{number + trial.line - 1}", trial.size)
-
-
-def _is_pair(line: bytes) -> bool:
-    """Whether a line is a question and its answers, so that others of the kind follow."""
-    try:
-        return pair_record(orjson.loads(line)) is not None
-    except ValueError:
-        return False
-
-
 def _is_one_of_many(line: bytes, following: bytes) -> bool:
     """Whether a line is a whole transcript, or a list of records behind which another one begins."""
     try:
@@ -317,7 +301,10 @@ def _from_lines(
             yield Problem(f"{name}:{number}", f"a line of more than {MAX_LINE_BYTES:,} bytes; it was dropped")
         elif line and not line.isspace():
             item = read(line, f"{name}:{number}")
-            yield from (item,) if isinstance(item, RecordAt) or line[:1] != b"[" else _from_list(line, item)
+            if isinstance(item, RecordAt) or line[:1] != b"[":
+                yield item
+            else:
+                yield from _from_list(line, item)
         number += 1
 
 
@@ -372,7 +359,7 @@ def _from_damaged_array(name: str, data: bytes) -> Iterator[RecordAt | Problem]:
 
 
 def _record(value: Any, source: str, size: int) -> RecordAt | Problem:
-    whole = as_record(value) or pair_record(value) if type(value) is list else value
+    whole = as_record(value) if type(value) is list else value
     if type(whole) is dict:
         return RecordAt(whole, source, size)
     return Problem(source, f"expected a JSON object, got {kind_of(value)}; it was dropped")

@@ -17,9 +17,9 @@ from tracerank.errors import ReadError
 from tracerank.readers.base import PathLike, Problem, RecordAt
 from tracerank.readers.sources.json_lines import ReadLine, iter_records, read_one
 from tracerank.readers.sources.remote import address, fetched, is_remote, remote_files
-from tracerank.readers.sources.run_names import natural
 from tracerank.readers.sources.sqlite_file import BESIDE, SQLITE_MAGIC
 from tracerank.readers.sources.trial_folders import RESULT, Trials, trials_among
+from tracerank.readers.values import natural
 
 _PARQUET_MAGIC = b"PAR1"
 _ARROW_MAGIC = (b"ARROW1", b"\xff\xff\xff\xff")  # of a file, and of a stream of batches as ``datasets`` saves it

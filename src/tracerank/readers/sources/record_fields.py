@@ -129,7 +129,7 @@ def unasked_question(record: Record) -> Question:
 
 
 def sample_id_of(record: Record) -> int | None:
-    """The rollout's place in sampling order; None: not stated."""
+    """The rollout's position in sampling order; None: not stated."""
     return next((n for name in _SAMPLE_FIELDS if (n := whole_number(record.get(name))) is not None), None)
 
 

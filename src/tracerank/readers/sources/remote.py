@@ -1,8 +1,7 @@
 """Files behind addresses: ``s3://``, ``gs://``, ``hf://``, ``https://`` and whatever else fsspec knows.
 
-A file is fetched whole, read like any other, and gone afterwards; who wants parts of it asks for the open file. Holds
-no keys: each store finds its own where its users keep them. Nothing is written behind an address here; who does
-(``scale/places.py``) asks for the store.
+A file is fetched whole, read like any other, and gone afterwards; to read parts of it, open it. Holds no keys: each
+store finds its own where its users keep them. Nothing is written behind an address here; ``scale/places.py`` does that.
 """
 
 import atexit

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from tracerank.errors import ReadError
 from tracerank.extras import needed
 from tracerank.readers.base import Problem, Record, RecordAt
-from tracerank.readers.sources.lists import as_record, events_record
+from tracerank.readers.runs.transcripts import as_record, events_record
 from tracerank.readers.sources.loose_json import NOT_JSON, load_json
 from tracerank.readers.sources.sqlite_file import DamagedFile, Tables, opened
 

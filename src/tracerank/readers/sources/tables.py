@@ -68,8 +68,8 @@ def _named(cells: Sequence[str]) -> tuple[str, ...]:
     plain = [re.sub(r"[ .-]+", "_", cell.lower()).strip("_") for cell in cells]
     names = [known if is_known_field(known) else cell for known, cell in zip(plain, cells, strict=True)]
     return tuple(
-        f"{name or 'column'}_{names[: place + 1].count(name)}" if not name or names.count(name) > 1 else name
-        for place, name in enumerate(names)
+        f"{name or 'column'}_{names[: index + 1].count(name)}" if not name or names.count(name) > 1 else name
+        for index, name in enumerate(names)
     )
 
 

@@ -306,8 +306,8 @@ def _mlflow_spans(record: Record) -> Iterator[Span]:
     spans = [span for raw in _objects(listed) if _is_mlflow(raw) for span in _otel_span(raw)]
     yield from spans
     about = info if isinstance(info, Mapping) else record
-    for place, raw in enumerate(_objects(_decoded(about.get("assessments"))) if spans else ()):
-        yield from _assessment(raw, spans[0].trace, str(place))
+    for index, raw in enumerate(_objects(_decoded(about.get("assessments"))) if spans else ()):
+        yield from _assessment(raw, spans[0].trace, str(index))
 
 
 def _assessment(raw: Mapping[str, Any], trace: str, name: str) -> Iterator[Span]:

@@ -9,7 +9,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from tracerank.readers.base import Parsed, Record, reject
-from tracerank.readers.sources.joining import Piece
+from tracerank.readers.runs.transcripts import Piece
 
 if TYPE_CHECKING:
     from tracerank.readers.spans.spans import Span

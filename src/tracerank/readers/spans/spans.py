@@ -47,7 +47,7 @@ class Span:
     label: float | None = None
     """A verdict about the whole run that stands in this span; never read as anything else."""
     references: tuple[str, ...] = ()
-    """Accepted answers that somebody noted beside the run."""
+    """Accepted answers that stand beside the run."""
 
 
 @dataclass(frozen=True, slots=True)

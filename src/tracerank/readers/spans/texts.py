@@ -10,7 +10,7 @@ from typing import Any
 import orjson
 
 from tracerank.readers.assemble import dialogue_of
-from tracerank.readers.events import Asked, Event, Returned, Said
+from tracerank.readers.events import Event, Returned, Said, UserTurn
 from tracerank.readers.shapes import call_of, return_of
 from tracerank.readers.sources.loose_json import NOT_JSON, load_json
 from tracerank.readers.values import plain_text
@@ -74,7 +74,7 @@ def message_events(value: object, role: str = "user") -> list[Event]:
             (inner for key in _MESSAGE_KEYS if isinstance(inner := plain_value(plain.get(key)), list)), [plain]
         )
     if isinstance(plain, str):
-        return [] if not plain.strip() else [Asked(plain) if role == "user" else Said(plain)]
+        return [] if not plain.strip() else [UserTurn(plain) if role == "user" else Said(plain)]
     return events_of([_signed(item, role) for item in _flat(plain, 2)])
 
 
@@ -111,7 +111,7 @@ def _found(value: object, role: str, depth: int) -> str | None:
 def _spoken(events: list[Event], role: str) -> str | None:
     """The first words of the user, or the last ones of the agent unless it still waits for a tool."""
     if role == "user":
-        return next((event.text for event in events if isinstance(event, Asked) and event.text.strip()), None)
+        return next((event.text for event in events if isinstance(event, UserTurn) and event.text.strip()), None)
     if events and isinstance(events[-1], Returned):
         return None
     return dialogue_of(events).final or None

@@ -15,8 +15,8 @@ function answersPanel(data, onShow) {
   const scores = data.candidates.map((rollout) => rollout.score).filter((score) => score !== null);
   const lowest = Math.min(...scores), highest = Math.max(...scores);
   const share = (rollout) => scoreShare(rollout, lowest, highest);
-  const rows = [...data.groups, ...withoutVote(data)].map((group, place) =>
-    answerRow(data, group, place + 1, share, onShow),
+  const rows = [...data.groups, ...withoutVote(data)].map((group, index) =>
+    answerRow(data, group, index + 1, share, onShow),
   );
   panel.append(data.report ? "" : groupStrip(data), element("ol", { class: "ranking" }, rows), droppedLine(data) ?? "");
   return panel;
@@ -33,7 +33,7 @@ function groupStrip(data) {
   const strip = element("div", { class: "strip", "aria-label": "Votes by answer" });
   for (const group of data.groups) {
     const title = `${groupLetter(group)}: ${clipped(group.line, 80)} (${counted(group.members.length, "rollout")})`;
-    const part = element("span", { class: `strip-part g${Math.min(group.place, 7)}`, title }, groupLetter(group));
+    const part = element("span", { class: `strip-part g${Math.min(group.index, 7)}`, title }, groupLetter(group));
     strip.append(withVariable(part, "--votes", group.members.length));
   }
   return strip;
@@ -109,6 +109,6 @@ function droppedLine(data) {
   if (dropped.length === 0) return null;
   const reasons = new Map();
   for (const rollout of dropped) reasons.set(rollout.dropped, (reasons.get(rollout.dropped) || 0) + 1);
-  const told = [...reasons].slice(0, 4).map(([reason, count]) => `${count} × ${clipped(reason, 80)}`);
-  return foreign("p", "aside", `${counted(dropped.length, "rollout")} could not be chosen: ${told.join("; ")}.`);
+  const listed = [...reasons].slice(0, 4).map(([reason, count]) => `${count} × ${clipped(reason, 80)}`);
+  return foreign("p", "aside", `${counted(dropped.length, "rollout")} could not be chosen: ${listed.join("; ")}.`);
 }

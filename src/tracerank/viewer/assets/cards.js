@@ -1,4 +1,4 @@
-// Evidence cards, and the highlight that follows the pointer and the focus to every place of the same evidence.
+// Evidence cards, and the highlight that follows the pointer and the focus to all occurrences of the same evidence.
 
 const CARD_CHARACTERS = 260;
 

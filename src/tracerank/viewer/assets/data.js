@@ -50,12 +50,12 @@ function addTo(sets, key, value) {
 function rankedRollouts(data) {
   const selected = data.selected.sample;
   const merit = (rollout) => (rollout.dropped ? -Infinity : rollout.score ?? -Number.MAX_VALUE);
-  const ranked = data.rollouts.map((rollout, place) => ({ rollout, place }));
+  const ranked = data.rollouts.map((rollout, index) => ({ rollout, index }));
   ranked.sort(
     (a, b) =>
       (b.rollout.sample === selected) - (a.rollout.sample === selected) ||
       compare(merit(b.rollout), merit(a.rollout)) ||
-      a.place - b.place,
+      a.index - b.index,
   );
   return ranked.map(({ rollout }) => rollout);
 }
@@ -70,7 +70,7 @@ function answerGroups(data) {
   for (const rollout of data.candidates) {
     if (rollout.group === NO_GROUP) continue;
     if (!groups.has(rollout.group)) {
-      groups.set(rollout.group, { number: rollout.group, answer: rollout.answer, members: [], place: groups.size });
+      groups.set(rollout.group, { number: rollout.group, answer: rollout.answer, members: [], index: groups.size });
     }
     groups.get(rollout.group).members.push(rollout);
   }

@@ -30,7 +30,7 @@ function button(attributes, onClick, ...children) {
   return made;
 }
 
-/** Text that somebody else wrote: its direction is its own and does not leak into ours. */
+/** Foreign text: its direction is its own and does not leak into ours. */
 function foreign(tag, className, text, attributes) {
   return element(tag, { class: className, dir: "auto", ...attributes }, text);
 }

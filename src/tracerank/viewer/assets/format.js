@@ -20,10 +20,10 @@ function isRight(value) {
 
 /** A, B, … Z, then numbers: a name for an answer group that does not need its colour. */
 function groupLetter(group) {
-  return group.place < 26 ? String.fromCharCode(65 + group.place) : String(group.place + 1);
+  return group.index < 26 ? String.fromCharCode(65 + group.index) : String(group.index + 1);
 }
 
-/** One line of a rollout's answer that tells it from the other answers. */
+/** One line of a rollout's answer that distinguishes it from the other answers. */
 function answerLine(data, rollout) {
   return shortAnswer(rollout, data.answers.filter((other) => other.group !== rollout.group));
 }

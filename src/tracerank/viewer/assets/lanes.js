@@ -58,7 +58,7 @@ function choiceOf(name, state, key, options, onChange) {
   const box = element("div", { class: "choice", role: "group", "aria-label": name });
   const buttons = [];
   const press = () =>
-    buttons.forEach((child, place) => child.setAttribute("aria-pressed", String(options[place][0] === state[key])));
+    buttons.forEach((child, index) => child.setAttribute("aria-pressed", String(options[index][0] === state[key])));
   for (const [value, label] of options) {
     const pressed = () => {
       state[key] = value;
@@ -136,7 +136,7 @@ function laneText(className, text, whole) {
 function fill(data, rollout, made) {
   const body = made.querySelector(".lane-body");
   if (body.childElementCount > 0) return;
-  body.append(...rollout.searches.map((search, place) => searchBlock(data, rollout, search, place)));
+  body.append(...rollout.searches.map((search, index) => searchBlock(data, rollout, search, index)));
   if (rollout.searches.length === 0) body.append(element("p", { class: "empty" }, "It answered without searching."));
 }
 
@@ -148,7 +148,7 @@ function empty(made) {
   body.replaceChildren();
 }
 
-function searchBlock(data, rollout, search, place) {
+function searchBlock(data, rollout, search, index) {
   const query = search.query === null ? "(no search behind this)" : search.query || "(the query was not logged)";
   return element(
     "section",
@@ -156,7 +156,7 @@ function searchBlock(data, rollout, search, place) {
     element(
       "div",
       { class: "query", title: clipped(query, 1000) },
-      element("span", { class: "query-number number" }, place + 1),
+      element("span", { class: "query-number number" }, index + 1),
       foreign("span", `query-text ${search.query ? "" : "none"}`, clipped(query, 200)),
       search.weight !== null && queryWeight(search.weight),
     ),
@@ -187,7 +187,7 @@ function calmly() {
 function stepLane(lanes, step) {
   const all = [...lanes.byRollout.values()];
   const focused = document.activeElement.closest?.(".lane");
-  const place = focused ? all.indexOf(focused) + step : step > 0 ? 0 : all.length - 1;
-  const rollout = [...lanes.byRollout.keys()][Math.max(0, Math.min(all.length - 1, place))];
+  const index = focused ? all.indexOf(focused) + step : step > 0 ? 0 : all.length - 1;
+  const rollout = [...lanes.byRollout.keys()][Math.max(0, Math.min(all.length - 1, index))];
   if (rollout) showLane(lanes, rollout);
 }

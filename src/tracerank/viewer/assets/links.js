@@ -1,6 +1,6 @@
 // Shared evidence as lines across the lanes: solid for the same text, dashed for the same document.
 
-const MOST_LINES = 400;
+const MAX_LINES = 400;
 
 function drawLinks(lanes) {
   const { drawing, inner } = lanes;
@@ -9,14 +9,14 @@ function drawLinks(lanes) {
   drawing.setAttribute("height", inner.scrollHeight);
   const cards = cardsByEvidence(lanes);
   const lines = [];
-  for (const [key, places] of cards) {
+  for (const [key, ends] of cards) {
     const isLit = isLitKey(lanes, key);
     if (!isLit && !isWanted(lanes, key)) continue;
-    lines.push(...linesThrough(key, places, frame, isLit));
+    lines.push(...linesThrough(key, ends, frame, isLit));
   }
   // The lit ones last, so that they lie on top and are not the ones left out.
   lines.sort((a, b) => a.isLit - b.isLit);
-  drawing.replaceChildren(...lines.slice(-MOST_LINES).map(lineElement));
+  drawing.replaceChildren(...lines.slice(-MAX_LINES).map(lineElement));
 }
 
 /** For each shared text and document, the first card of each lane that is filled, in the order of the lanes. */
@@ -26,19 +26,19 @@ function cardsByEvidence(lanes) {
   [...lanes.byRollout.values()].forEach((made, lane) => {
     for (const card of made.querySelectorAll(".card")) {
       const text = Number(card.dataset.text);
-      if (data.seenText.get(text).size > 1) addPlace(found, `text-${text}`, { lane, card });
+      if (data.seenText.get(text).size > 1) addCard(found, `text-${text}`, { lane, card });
       if (card.dataset.document === undefined) continue;
       const document = Number(card.dataset.document);
-      if (data.seenDocument.get(document).size > 1) addPlace(found, `document-${document}`, { lane, card });
+      if (data.seenDocument.get(document).size > 1) addCard(found, `document-${document}`, { lane, card });
     }
   });
   return found;
 }
 
-function addPlace(found, key, place) {
+function addCard(found, key, end) {
   if (!found.has(key)) found.set(key, []);
-  const places = found.get(key);
-  if (places.length === 0 || places[places.length - 1].lane !== place.lane) places.push(place);
+  const ends = found.get(key);
+  if (ends.length === 0 || ends[ends.length - 1].lane !== end.lane) ends.push(end);
 }
 
 function isLitKey(lanes, key) {
@@ -53,12 +53,12 @@ function isWanted(lanes, key) {
   return seenBy.get(Number(number)).has(selected);
 }
 
-function linesThrough(key, places, frame, isLit) {
+function linesThrough(key, ends, frame, isLit) {
   const isText = key.startsWith("text-");
   const lines = [];
-  for (let place = 1; place < places.length; place++) {
-    const [from, to] = [places[place - 1], places[place]];
-    // The same text is linked as such already.
+  for (let index = 1; index < ends.length; index++) {
+    const [from, to] = [ends[index - 1], ends[index]];
+    // The same text is already linked by a solid line.
     if (!isText && from.card.dataset.text === to.card.dataset.text) continue;
     lines.push({ path: curve(from.card, to.card, frame), kind: isText ? "text" : "document", isLit });
   }

@@ -137,13 +137,13 @@ function drawRows() {
   const first = Math.max(0, Math.floor(list.box.scrollTop / ROW_HEIGHT) - ROWS_AROUND);
   const last = Math.ceil((list.box.scrollTop + list.box.clientHeight) / ROW_HEIGHT) + ROWS_AROUND;
   const numbers = list.shown.slice(first, last);
-  list.rows.replaceChildren(...numbers.map((number, place) => row(number, first + place)));
+  list.rows.replaceChildren(...numbers.map((number, index) => row(number, first + index)));
   const current = document.getElementById(`row-${list.current}`);
   if (current) list.box.setAttribute("aria-activedescendant", current.id);
   else list.box.removeAttribute("aria-activedescendant");
 }
 
-function row(number, place) {
+function row(number, index) {
   const entry = report.questions[number];
   const made = element(
     "div",
@@ -154,12 +154,12 @@ function row(number, place) {
       "data-number": number,
       "aria-selected": String(number === list.current),
       "aria-setsize": list.shown.length,
-      "aria-posinset": place + 1,
+      "aria-posinset": index + 1,
     },
     foreign("div", "row-question", entry.question || entry.id),
     element("div", { class: "row-answers" }, rowAnswers(entry), rowVotes(entry)),
   );
-  made.style.transform = `translateY(${place * ROW_HEIGHT}px)`;
+  made.style.transform = `translateY(${index * ROW_HEIGHT}px)`;
   return made;
 }
 
@@ -168,7 +168,7 @@ function rowAnswers(entry) {
     { answer: entry.selected, core: entry.selected_core },
     { answer: entry.vote, core: entry.vote_core },
   ];
-  const lines = sides.map((side, place) => shortAnswer(side, entry.agrees ? [] : [sides[1 - place]]));
+  const lines = sides.map((side, index) => shortAnswer(side, entry.agrees ? [] : [sides[1 - index]]));
   const selected = foreign("span", "row-selected", lines[0] || "no candidate");
   if (entry.agrees) return element("span", { class: "row-pair" }, verdict(entry.right, true), selected);
   return element(
@@ -191,9 +191,9 @@ function rowVotes(entry) {
 /** Marks the question that is open and brings its row into view. */
 function markCurrent(number) {
   list.current = number;
-  const place = list.shown.indexOf(number);
-  if (place >= 0) {
-    const top = place * ROW_HEIGHT;
+  const index = list.shown.indexOf(number);
+  if (index >= 0) {
+    const top = index * ROW_HEIGHT;
     if (top < list.box.scrollTop) list.box.scrollTop = top;
     const bottom = top + ROW_HEIGHT - list.box.clientHeight;
     if (bottom > list.box.scrollTop) list.box.scrollTop = bottom;
@@ -203,7 +203,7 @@ function markCurrent(number) {
 
 /** The number of the question so many rows away from the open one, among those shown. */
 function neighbour(step) {
-  const place = list.shown.indexOf(list.current);
-  if (place < 0) return list.shown[0] ?? null;
-  return list.shown[Math.max(0, Math.min(list.shown.length - 1, place + step))];
+  const index = list.shown.indexOf(list.current);
+  if (index < 0) return list.shown[0] ?? null;
+  return list.shown[Math.max(0, Math.min(list.shown.length - 1, index + step))];
 }

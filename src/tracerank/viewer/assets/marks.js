@@ -18,7 +18,7 @@ function verdict(value, isShort) {
 
 /** Where an answer's group stands among all; what has none comes last. */
 function groupPlace(data, rollout) {
-  return data.groupOf.get(rollout.group)?.place ?? data.groups.length;
+  return data.groupOf.get(rollout.group)?.index ?? data.groups.length;
 }
 
 /** The letter of an answer group in its colour. */
@@ -30,7 +30,7 @@ function groupMark(data, rollout) {
 
 function groupBadge(group) {
   const title = `answer ${groupLetter(group)}, given by ${counted(group.members.length, "rollout")}`;
-  return element("span", { class: `group g${Math.min(group.place, 7)}`, title }, groupLetter(group));
+  return element("span", { class: `group g${Math.min(group.index, 7)}`, title }, groupLetter(group));
 }
 
 /** A bar of a share between 0 and 1. */

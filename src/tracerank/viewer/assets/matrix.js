@@ -68,7 +68,7 @@ function matrixRow(data, { seen, isDocument, rollouts }, columns) {
   const cells = columns.map((rollout) => {
     const group = data.groupOf.get(rollout.group);
     const isSeen = rollouts.has(rollout);
-    return element("span", { class: isSeen ? `cell is-seen g${group ? Math.min(group.place, 7) : 7}` : "cell" });
+    return element("span", { class: isSeen ? `cell is-seen g${group ? Math.min(group.index, 7) : 7}` : "cell" });
   });
   return button(
     {

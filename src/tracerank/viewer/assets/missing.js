@@ -23,7 +23,7 @@ function missingPanel(data) {
   ].map(([words, text, about]) =>
     element("li", {}, `${words} `, foreign("b", "", clipped(text, 200)), " ", element("span", { class: "aside" }, about)),
   );
-  const lead = rows.length > 0 ? "More searching could settle:" : "Nothing was found to be missing.";
+  const lead = rows.length > 0 ? "More searching could decide:" : "Nothing was found to be missing.";
   return element(
     "section",
     { class: "panel missing", "aria-labelledby": "missing-title" },

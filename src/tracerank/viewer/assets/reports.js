@@ -100,12 +100,12 @@ function side(name, text, values) {
 /** A sentence with its values marked where they stand. */
 function marked(text, values) {
   const made = foreign("div", "claim-sentence", "");
-  const places = values
+  const spans = values
     .map((value) => [text.indexOf(value), value.length])
     .filter(([start]) => start >= 0)
     .sort(([a], [b]) => a - b);
   let end = 0;
-  for (const [start, length] of places) {
+  for (const [start, length] of spans) {
     if (start < end) continue;
     made.append(text.slice(end, start), element("mark", {}, text.slice(start, start + length)));
     end = start + length;

@@ -1,4 +1,4 @@
-// The shape of texts that others wrote: code and lists keep their lines, and answers that begin alike are told apart.
+// The shape of foreign texts: code and lists keep their lines, and answers that begin alike show where they differ.
 
 const SHAPE_CHARACTERS = 4000;
 const SHARED_BEGINNING = 24;
@@ -38,12 +38,12 @@ function tellingLine(text, others) {
   const lines = linesOf(text);
   if (lines.length === 0) return "";
   const taken = new Set(others.flatMap(linesOf));
-  const place = lines.findIndex((line) => !taken.has(line));
-  const line = lines[Math.max(0, place)];
+  const index = lines.findIndex((line) => !taken.has(line));
+  const line = lines[Math.max(0, index)];
   const beginnings = others.map((other) => linesOf(other)[0] ?? "");
-  const shared = place === 0 ? Math.max(0, ...beginnings.map((other) => commonLength(line, other))) : 0;
+  const shared = index === 0 ? Math.max(0, ...beginnings.map((other) => commonLength(line, other))) : 0;
   const cut = shared >= SHARED_BEGINNING ? line.lastIndexOf(" ", shared) + 1 : 0;
-  return cut > 0 || place > 0 ? `… ${line.slice(cut)}` : line;
+  return cut > 0 || index > 0 ? `… ${line.slice(cut)}` : line;
 }
 
 /** Lines that say something, without the signs that make a heading or an item of them. */

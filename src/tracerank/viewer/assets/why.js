@@ -147,14 +147,14 @@ function reason(data, rollout, seen, weight, heaviest) {
 /** The text from where it holds the rollout's answer, which is marked; else its beginning. */
 function snippet(text, rollout) {
   const sought = rollout && (rollout.core || rollout.answer);
-  const place = sought && sought.length <= SOUGHT_CHARACTERS ? text.toLowerCase().indexOf(sought.toLowerCase()) : -1;
-  // Lower case may be longer than what it is made from; then places are not the same.
-  if (place < 0 || text.toLowerCase().length !== text.length) return shaped("span", "snippet", clipped(text, SNIPPET_CHARACTERS));
-  const sentence = Math.max(0, text.lastIndexOf(". ", place) + 2 * Number(text.lastIndexOf(". ", place) >= 0));
-  const begin = place - sentence <= SNIPPET_CHARACTERS / 3 ? sentence : text.indexOf(" ", place - SNIPPET_CHARACTERS / 3) + 1;
-  const end = place + sought.length;
+  const start = sought && sought.length <= SOUGHT_CHARACTERS ? text.toLowerCase().indexOf(sought.toLowerCase()) : -1;
+  // Lower case may be longer than what it is made from; then offsets differ.
+  if (start < 0 || text.toLowerCase().length !== text.length) return shaped("span", "snippet", clipped(text, SNIPPET_CHARACTERS));
+  const sentence = Math.max(0, text.lastIndexOf(". ", start) + 2 * Number(text.lastIndexOf(". ", start) >= 0));
+  const begin = start - sentence <= SNIPPET_CHARACTERS / 3 ? sentence : text.indexOf(" ", start - SNIPPET_CHARACTERS / 3) + 1;
+  const end = start + sought.length;
   const made = shaped("span", "snippet", begin > 0 ? "… " : "");
-  made.append(text.slice(Math.min(begin, place), place), element("mark", {}, text.slice(place, end)));
+  made.append(text.slice(Math.min(begin, start), start), element("mark", {}, text.slice(start, end)));
   made.append(clipped(text.slice(end), Math.max(40, SNIPPET_CHARACTERS - (end - begin))));
   return made;
 }

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tracerank.readers.calls.offered_calls import calls_in, tool_meant
+from tracerank.chat.offered_calls import calls_in, tool_meant
 
 QUERY = "capital of Chad"
 ONE = [("search", {"query": QUERY})]

@@ -8,9 +8,9 @@ import pytest
 from tracerank.errors import MalformedRollout, ReadError
 from tracerank.pools.pool import Pool
 from tracerank.pools.types import BROWSING, Question, Rollout
-from tracerank.readers import grouping
 from tracerank.readers.base import Parsed, Problem, Record, RecordAt, reject
-from tracerank.readers.grouping import Placed, group, parse_record
+from tracerank.readers.runs import pools as grouping
+from tracerank.readers.runs.pools import Placed, group, parse_record
 
 SIZE = 100
 

@@ -11,9 +11,9 @@ import pytest
 from tracerank.pools.pool import Pool
 from tracerank.readers import pools_of_records, read_pools
 from tracerank.readers.base import Problem, RecordAt
+from tracerank.readers.runs.containers import dump_in, parts_of, records_in, unwrapped
+from tracerank.readers.runs.transcripts import as_record
 from tracerank.readers.sources.json_lines import iter_records
-from tracerank.readers.sources.lists import as_record
-from tracerank.readers.sources.unwrap import dump_in, parts_of, records_in, unwrapped
 
 ROWS = [{"question": "a?", "prediction": "x"}, {"question": "b?", "prediction": "y"}]
 

@@ -5,7 +5,8 @@ from typing import Any
 import pytest
 
 from tracerank.readers.base import RecordAt
-from tracerank.readers.sources.stitch import goes_on, runs_in
+from tracerank.readers.runs.model_calls import goes_on
+from tracerank.readers.runs.transcripts import runs_in
 
 Record = dict[str, Any]
 

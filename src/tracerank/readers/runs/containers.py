@@ -10,8 +10,9 @@ from typing import Any, NamedTuple
 
 from tracerank.answers.exact import normalize_text
 from tracerank.readers.agent_names import agent_of
-from tracerank.readers.base import Record, RecordAt
-from tracerank.readers.sources.lists import ITEM_KINDS, as_record
+from tracerank.readers.base import Record
+from tracerank.readers.runs.model_calls import last_call, reply_of
+from tracerank.readers.runs.transcripts import ITEM_KINDS, as_record
 from tracerank.readers.sources.loose_json import load_json
 from tracerank.readers.sources.record_fields import (
     COLUMN,
@@ -23,7 +24,6 @@ from tracerank.readers.sources.record_fields import (
     question_of,
     sample_id_of,
 )
-from tracerank.readers.sources.stitch import ModelCalls, is_call, reply_of
 from tracerank.readers.values import plain_text
 
 _LIST_KEYS = (
@@ -79,21 +79,9 @@ def _keyed(key: str, value: object) -> Any:
 
 
 def records_in(values: list[Any]) -> list[Any]:
-    """The records of a JSON array; a single one where the array is itself a transcript, or a question and answers."""
+    """The records of a JSON array; a single one where the array is itself a transcript."""
     whole = as_record(values)
-    if whole is None and len(values) == 2 and isinstance(values[1], list):
-        whole = pair_record(values)
     return values if whole is None else [whole]
-
-
-def pair_record(value: object) -> dict[str, Any] | None:
-    """``[question, [answers]]`` or ``[question, answer]`` as a record; None: it is neither."""
-    if not isinstance(value, list) or len(value) != 2 or not isinstance(value[0], str) or not value[0].strip():
-        return None
-    question, said = value
-    if isinstance(said, str):
-        return {"question": question, "answer": said}
-    return {"question": question, _ANSWERS: said} if isinstance(said, list) and any(map(_is_answer, said)) else None
 
 
 def _is_answer(value: object) -> bool:
@@ -158,8 +146,8 @@ def parts_of_pool(record: Record) -> list[Part] | None:
             about = {name: value for name, value in record.items() if name != key}
             shared = shared_of(about) if any(rollouts) else None
             if shared is not None and _are_about([rollout for rollout in rollouts if rollout], shared["question"]):
-                parts = (_placed(shared, rollout or _DAMAGED, place) for place, rollout in enumerate(rollouts))
-                return [Part(f":{key}[{place}]", part) for place, part in enumerate(parts)]
+                parts = (_placed(shared, rollout or _DAMAGED, index) for index, rollout in enumerate(rollouts))
+                return [Part(f":{key}[{index}]", part) for index, part in enumerate(parts)]
     return _parts_of_columns(record)
 
 
@@ -190,7 +178,7 @@ def _parts_of_columns(record: Record) -> list[Part] | None:
         return None
     opened = [(name, _opened(record[name], kind)) for name in names if record[name] is not None]
     return [
-        Part(f":{name}", _placed(shared, rollout or _DAMAGED, place)) for place, (name, rollout) in enumerate(opened)
+        Part(f":{name}", _placed(shared, rollout or _DAMAGED, index)) for index, (name, rollout) in enumerate(opened)
     ]
 
 
@@ -246,10 +234,10 @@ def _holds_words(rollout: Mapping[str, Any]) -> bool:
     return any(last.get("role") == "assistant" and bool(last.get("content")) for last in lasts)
 
 
-def _placed(shared: Mapping[str, Any], rollout: Mapping[str, Any], place: int) -> dict[str, Any]:
+def _placed(shared: Mapping[str, Any], rollout: Mapping[str, Any], index: int) -> dict[str, Any]:
     """A rollout of a pool as a record of its own."""
     own = with_question(shared, rollout)
-    return own if sample_id_of(own) is not None else {**own, "sample_id": place}
+    return own if sample_id_of(own) is not None else {**own, "sample_id": index}
 
 
 def with_question(shared: Mapping[str, Any], rollout: Mapping[str, Any]) -> dict[str, Any]:
@@ -342,21 +330,10 @@ def _about(record: Record) -> dict[str, Any] | None:
 def _dump(value: object) -> Dump | None:
     """What a value holds that is more than words and numbers."""
     is_text = isinstance(value, str) and len(value) > _MIN_LENGTH and value[0] in "[{"
-    if isinstance(value, str) and is_text:
-        value = load_json(value)
+    value = load_json(value) if isinstance(value, str) and is_text else value
     if isinstance(value, list):
-        listed = as_record(value) or _last_call(value)
+        listed = as_record(value) or last_call(value)
         return None if listed is None else Dump(listed, is_listed=True, is_text=is_text)
     if isinstance(value, Mapping) and any(isinstance(inner, list | Mapping) and inner for inner in value.values()):
         return Dump(value, is_listed=False, is_text=is_text)
     return None
-
-
-def _last_call(values: list[Any]) -> Record | None:
-    """Of calls of a model that go on with each other, the one that says all; None: they are something else."""
-    if not values or not all(isinstance(value, Mapping) and is_call(value) for value in values):
-        return None
-    calls = ModelCalls()
-    left = [item for value in values for item in calls.add(RecordAt(value, "", 0))]
-    left += calls.rest()
-    return left[0].value if len(left) == 1 else None

@@ -12,7 +12,7 @@ from tracerank.pools.types import Question, Rollout
 from tracerank.readers import Problem, iter_pools, read_pools
 from tracerank.readers.base import Parsed, Record, RecordAt, reject
 from tracerank.readers.formats.webqa import WebQAReader
-from tracerank.readers.sources.joining import Joiner, Joining, Piece
+from tracerank.readers.runs.transcripts import Joiner, Joining, Piece
 
 
 class Lines:

@@ -7,6 +7,7 @@ dropped, and what had to be changed is reported.
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
+from hashlib import blake2b
 from types import MappingProxyType
 from typing import NamedTuple
 
@@ -16,7 +17,6 @@ from tracerank.pools.pool import Pool
 from tracerank.pools.types import Question, Rollout
 from tracerank.readers.agent_names import agent_of
 from tracerank.readers.base import GENERAL, Parsed, Problem, Reader, Record, RecordAt, UnreadableRollout
-from tracerank.readers.sources.joining import Digests, digest_of
 from tracerank.readers.sources.record_fields import decoded, goes_by_bare_id
 
 WINDOW_BYTES = 64 * 2**20
@@ -346,3 +346,43 @@ def _numbered(pool: _Open, report: Report) -> Iterator[tuple[int, _Entry]]:
         holder = given[old]
         report(Problem(entry.source, f"rollout {old} differs from {holder.source} with the same id; it is now {above}"))
         yield above, entry
+
+
+# ---- what is remembered of closed pools
+
+_LOW = 2**32 - 1
+
+
+class Digests:
+    """Names with a number each, of which the first one given stays.
+
+    By digests, so that each takes some hundred bytes however long it is. Two of 10^8 names share a digest once in some
+    thousand runs.
+    """
+
+    def __init__(self) -> None:
+        self._known: dict[int, int] = {}  # the number, and behind it 32 bits of the detail's digest
+
+    def __contains__(self, name: str) -> bool:
+        return digest_of(name) in self._known
+
+    def get(self, name: str) -> int | None:
+        """The number of a name; None: it was not met."""
+        found = self._known.get(digest_of(name))
+        return None if found is None else found >> 32
+
+    def get_with(self, name: str, detail: str) -> int | None:
+        """The number of a name that was given with this detail."""
+        found = self._known.get(digest_of(name), 0)
+        return found >> 32 if found and found & _LOW == digest_of(detail) & _LOW else self.get(f"{name}\0{detail}")
+
+    def add(self, name: str, number: int = 0, detail: str = "") -> None:
+        """Remember a name with a detail, unless both are known."""
+        value = number << 32 | digest_of(detail) & _LOW
+        if self._known.setdefault(digest_of(name), value) & _LOW != value & _LOW:
+            self._known.setdefault(digest_of(f"{name}\0{detail}"), value)
+
+
+def digest_of(text: str) -> int:
+    """Eight bytes."""
+    return int.from_bytes(blake2b(text.encode("utf-8", "replace"), digest_size=8).digest(), "little")

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tracerank.readers.sources.run_names import question_of_run, run_names
+from tracerank.readers.runs.questions import question_of_run, run_names
 
 ROOT = "/logs/runs"
 

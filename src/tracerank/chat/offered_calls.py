@@ -6,10 +6,9 @@ parsed itself need none of this.
 """
 
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, replace
 from itertools import islice
-from typing import Any
 
 from tracerank.readers.calls.call_bodies import (
     ARGUMENT_KEYS,
@@ -25,9 +24,9 @@ from tracerank.readers.calls.call_bodies import (
 from tracerank.readers.calls.text_calls import Site, said_in, sites
 from tracerank.readers.tools import ToolCall, clean_name
 
-_LONGEST = 100_000
+_MAX_REPLY = 100_000
 """Characters of a reply in which calls are looked for."""
-_MOST_CALLS = 16
+_MAX_CALLS = 16
 """Of one reply; a model that repeats itself writes hundreds."""
 # Only the environment writes these; behind them a model goes on with what it made up.
 _RETURN = re.compile(r"<tool_response>|<tool_result>|<information>|^[ \t*]*Observation[ \t*]*:", re.M | re.I)
@@ -50,10 +49,10 @@ class Written:
 
 def calls_in(text: str, tool_names: Collection[str]) -> Written:
     """What a model calls in its text, having been offered these tools."""
-    said = said_in(text)[:_LONGEST]
+    said = said_in(text)[:_MAX_REPLY]
     marked = list(sites(said))
     for found in (_marked(marked, tool_names), *(way(said, tool_names) for way in _WAYS)):
-        placed = list(islice(found, _MOST_CALLS))
+        placed = list(islice(found, _MAX_CALLS))
         if placed:
             first = placed[0][0]
             made_up = _RETURN.search(said, first)
@@ -82,22 +81,6 @@ def _plain(name: str) -> str:
 
 def _as_offered(call: ToolCall, tool_names: Collection[str]) -> ToolCall:
     return replace(call, name=tool_meant(call.name, tool_names) or call.name)
-
-
-def fitted(arguments: Mapping[str, Any], parameters: Mapping[str, Any]) -> dict[str, Any]:
-    """The arguments as a tool's JSON schema has them: the only one that it needs under its name, digits as numbers."""
-    given = dict(arguments)
-    properties = parameters.get("properties", {})
-    needed = parameters.get("required", [])
-    if len(needed) == 1 and needed[0] not in given:
-        strange = [name for name, value in given.items() if name not in properties and isinstance(value, str | int)]
-        if len(strange) == 1:
-            given = {needed[0] if name == strange[0] else name: value for name, value in given.items()}
-    for name, value in given.items():
-        kind = properties[name].get("type") if name in properties else None
-        if kind == "integer" and isinstance(value, str) and re.fullmatch(r"\s*-?\d{1,9}\s*", value):
-            given[name] = int(value)
-    return given
 
 
 # ---- the ways to call; each gives calls with their places, those of one place in order

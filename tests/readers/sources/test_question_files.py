@@ -10,7 +10,7 @@ import pytest
 from tracerank.errors import ReadError
 from tracerank.pools.types import Question
 from tracerank.readers.base import Problem
-from tracerank.readers.question_files import digest_of, read_questions
+from tracerank.readers.sources.question_files import digest_of, read_questions
 
 
 def read(tmp_path: Path, *files: str | bytes) -> tuple[list[Question], list[Problem]]:
