@@ -34,8 +34,8 @@ def decide(
 ) -> Decision:
     """The best existing answer to a question: ``decide("Capital of France?", ["Paris", "Rome", "Paris."])``.
 
-    ``rollouts`` may be given in place of ``answers``: records in any format that can be read. ``sample_id`` is the
-    index in the list. ``method`` is a name such as ``majority``, a folder, or any method.
+    Instead of ``answers``, ``rollouts`` takes records in any readable format. ``sample_id`` is the index in the list.
+    ``method`` is a name such as ``majority``, the folder of a fitted selector, or a method object.
     """
     if (answers is None) == (rollouts is None):
         raise UsageError("give answers or rollouts: tr.decide(question, [answer, answer, …])")
@@ -56,8 +56,8 @@ def decide(
 def decide_pools(pools: Iterable[Pool], *, method: str | Method = EVIDENCE) -> list[Decision]:
     """A decision on each pool: ``decide_pools(tr.read_pools("logs/"))``.
 
-    From ten pools on, a method that is named states a confidence: how often the rollouts of one agent agree shows how
-    good it is. A method that is given decides as it is.
+    With ten pools or more, a method given by name states a confidence, because how often rollouts agree shows how good
+    their agent is. A method object is used as it is.
     """
     given = list(pools)
     chosen = method
@@ -68,9 +68,10 @@ def decide_pools(pools: Iterable[Pool], *, method: str | Method = EVIDENCE) -> l
 
 
 def decide_frame(frame: Frame, *, method: str | Method = EVIDENCE, fields: Mapping[str, str] | None = None) -> Frame:
-    """A frame of pandas or polars with a row for each question of a frame with columns ``question`` and ``answer``.
+    """The decisions on a frame of pandas or polars, as a frame of the same library with one row per question.
 
-    ``fields`` gives our names of columns to theirs. Any layout that ``read_pools`` knows will do.
+    The frame has columns ``question`` and ``answer``, or any layout that ``read_pools`` knows; ``fields`` maps our
+    names to those of its columns.
     """
     pools = read_pools(frame, fields=fields)
     columns = ("answer", "sample_id", "confidence", "rank_score", "note")

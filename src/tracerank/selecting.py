@@ -130,9 +130,13 @@ class Summary:
     def __str__(self) -> str:
         reasons = ", ".join(f"{count:,} {reason}" for reason, count in self.dropped.most_common())
         dropped = f"{self.dropped.total():,} of {self.rollouts:,} rollouts dropped{f' ({reasons})' if reasons else ''}"
-        bare = f"; {self.bare:,} questions without evidence: decided by votes" if self.bare else ""
+        bare = f"; {_questions(self.bare)} without evidence: decided by votes" if self.bare else ""
         long = f"; {self.long:,} with long answers, compared as reports and without a confidence" if self.long else ""
-        return f"{self.tally.decided:,} questions, {self.empty:,} of them without a candidate; {dropped}{bare}{long}"
+        return f"{_questions(self.tally.decided)}, {self.empty:,} without a candidate; {dropped}{bare}{long}"
+
+
+def _questions(count: int) -> str:
+    return f"{count:,} question{'s' * (count != 1)}"
 
 
 @dataclass(slots=True)

@@ -20,7 +20,7 @@ from tracerank.pools.canonical import write_pools
 from tracerank.pools.types import WEBQA
 
 POOLS, SEED, ROUNDS = 512, 77, 3
-MARKS = {"selector": 0.9, "majority": 0.9}
+MARKS = {"evidence": 0.9, "majority": 0.9}
 """Most milliseconds of CPU a pool."""
 WORKERS_MARK, HELP_MARK, ONE_MARK = 1.7, 0.15, 0.35
 """Least ratio; most seconds of CPU."""
@@ -56,16 +56,16 @@ def deciding_lines() -> Iterator[str]:
                 for name, arguments in runs.items():
                     taken = cpu_seconds(source, *arguments)
                     best[source, name] = min(taken, best.get((source, name), taken))
-        two = min(cpu_seconds(sources[-1], *runs["selector many"], "--workers", 2) for _ in range(ROUNDS))
+        two = min(cpu_seconds(sources[-1], *runs["evidence many"], "--workers", 2) for _ in range(ROUNDS))
     for source in sources:
         which = "select" if source == sources[-1] else f"select before ({source})"
         for method, mark in MARKS.items():
             taken = (best[source, f"{method} many"] - best[source, f"{method} one"]) / POOLS
             yield f"{which}, {method}, K=16: {taken * 1e3:.2f} ms a pool (to reach: <= {mark} ms)"
         yield f"{which}: --help {best[source, 'help']:.2f} s (to reach: <= {HELP_MARK} s)"
-        yield f"{which}: one pool {best[source, 'selector one']:.2f} s (to reach: <= {ONE_MARK} s)"
-    start = best[sources[-1], "selector one"]
-    alone, both = best[sources[-1], "selector many"] - start, two - 2 * start
+        yield f"{which}: one pool {best[source, 'evidence one']:.2f} s (to reach: <= {ONE_MARK} s)"
+    start = best[sources[-1], "evidence one"]
+    alone, both = best[sources[-1], "evidence many"] - start, two - 2 * start
     yield (
         f"select, two workers: {both / alone:.2f} times the CPU time of one besides the start, so on two free cores "
         f"{2 * alone / both:.2f}-fold (to reach: >= {WORKERS_MARK}-fold)"

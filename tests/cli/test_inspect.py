@@ -39,6 +39,16 @@ def test_machines_get_the_same_as_json(tmp_path: Path) -> None:
     assert found["answers"] == 2
 
 
+@pytest.mark.parametrize(("answer", "is_estimated"), [("Paris", True), ("", False)])
+def test_the_accuracy_of_an_agent_is_estimated_where_there_are_answers(
+    tmp_path: Path, answer: str, is_estimated: bool
+) -> None:
+    rows = [{"question": f"Question {number % 12}?", "answer": answer} for number in range(24)]
+    path = written(tmp_path, *rows)
+    assert ("of the rollouts are right" in inspected(path)) is is_estimated
+    assert (json.loads(inspected(path, "--json"))["level"] is not None) is is_estimated
+
+
 def warnings_of(path: Path, *options: str) -> str:
     return " ".join(json.loads(inspected(path, *options, "--json"))["warnings"])
 

@@ -114,8 +114,8 @@ def test_an_empty_pool_has_no_answer_and_is_counted(run: Run, tmp_path: Path) ->
     result = run("select", tmp_path / "pools.jsonl", *MAJORITY)
     [record] = json_lines(result.stdout)
     assert (record["answer"], record["sample_id"], record["dropped"]) == (None, None, {"0": "no answer"})
-    assert "1 of them without a candidate; 1 of 1 rollouts dropped (1 no answer)" in result.stderr
-    assert "1 questions without evidence" in result.stderr
+    assert "1 question, 1 without a candidate; 1 of 1 rollouts dropped (1 no answer)" in result.stderr
+    assert "1 question without evidence" in result.stderr
 
 
 # Output files.
@@ -250,7 +250,7 @@ def test_workers_write_the_same_bytes(run: Run, world: Path, tmp_path: Path) -> 
     assert run("select", world, "--workers", "2").stdout == alone
     result = run("select", world, "--workers", "2", "-o", tmp_path / "out.jsonl")
     assert (tmp_path / "out.jsonl").read_text() == alone
-    assert result.stderr.startswith("12 questions, 0 of them without a candidate; ")
+    assert result.stderr.startswith("12 questions, 0 without a candidate; ")
 
 
 # Questions on which a method fails, or is unsure.

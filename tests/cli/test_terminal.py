@@ -2,6 +2,7 @@
 
 import io
 import json
+import re
 import sys
 import time
 from typing import Any
@@ -47,6 +48,23 @@ def test_markup_is_printed_and_not_obeyed(capsys: pytest.CaptureFixture[str]) ->
 def test_a_wide_table_is_not_cut_off(capsys: pytest.CaptureFixture[str]) -> None:
     print_table(["method", *map(str, range(30))], [["x", *["12.3 / 45.6"] * 30]])
     assert capsys.readouterr().out.count("12.3 / 45.6") == 30
+
+
+def test_on_a_terminal_long_texts_of_a_table_wrap_and_short_ones_and_figures_do_not(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    shown = Terminal()
+    monkeypatch.setattr(sys, "stdout", shown)
+    monkeypatch.setenv("COLUMNS", "80")
+    print_table(
+        ["problem", "times", "example"], [["word " * 30, "12,345", "x" * 90], ["short name", "1", ""]], left=(0, 2)
+    )
+    printed = re.sub(r"\x1b\[\d*m", "", shown.getvalue())
+    lines = printed.splitlines()
+    assert max(map(len, lines)) <= 80
+    assert (printed.count("word"), printed.count("x")) == (30, 90 + 1)
+    assert any("short name" in line for line in lines)
+    assert any("12,345" in line for line in lines)
 
 
 @pytest.mark.parametrize(("columns", "has_note"), [(80, False), (140, True)])

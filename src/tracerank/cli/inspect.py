@@ -50,16 +50,17 @@ def inspect(method: str, labels: str, inputs: Inputs, as_json: bool) -> None:
             agents.add(pool)
             tally.add(pool)
     warnings = [*found.warnings(), *labelling.warnings()]
+    level = tally.level() if found.answers else None
     if as_json:
         compared = labelling.beside.file.record() if labelling.beside else None
         about: dict[str, object] = {"dropped_by": method, "file_labels": compared}
         about |= {"labelling": {**labelling.record(), "sentence": labelling.sentence}}
         about |= agents_record(agents)
-        about["level"] = None if (level := tally.level()) is None else level.record()
+        about["level"] = None if level is None else level.record()
         print_json({**found.record(), **about, "warnings": warnings}, indent=2)
     else:
         known = agents_table(agents.figures(), agents_note(agents))
-        _print(found, labelling, warnings, f"never chosen by {method}", known, tally.level())
+        _print(found, labelling, warnings, f"never chosen by {method}", known, level)
     if not inputs.quiet:
         note_judge(labelling)
 

@@ -29,6 +29,8 @@ MAX_NOTE = 600
 """Characters of one note; a log can hold a line of megabytes."""
 WIDE, MIN_TEXT = 120, 16
 """Columns of a terminal that shows every column of a table, and of a text at least."""
+MAX_UNWRAPPED = 32
+"""Columns up to which a text of a table is never wrapped."""
 DELAY_SECONDS = 0.5
 """Work that ends sooner shows no progress."""
 REFRESH_SECONDS = 0.25
@@ -78,20 +80,27 @@ def print_json(value: object, indent: int | None = None) -> None:
 def print_table(
     heads: Iterable[str], rows: Iterable[Iterable[str]], title: str | None = None, left: Iterable[int] = (0,)
 ) -> None:
-    """A table on stdout, as wide as it needs to be: a narrow terminal wraps it, but no figure is cut off.
+    """A table on stdout. On a terminal its texts wrap within their columns; figures are never cut off.
 
-    Columns are aligned to the right except those whose indices are in ``left``.
+    Columns are aligned to the right except those of texts, whose indices are in ``left``.
     """
     from rich import box
+    from rich.cells import cell_len
     from rich.console import Console
     from rich.table import Table
 
-    table, to_left = Table(box=box.SIMPLE_HEAD, pad_edge=False), {*left}
-    for index, head in enumerate(heads):
-        table.add_column(harmless(head), justify="left" if index in to_left else "right", no_wrap=True)
-    for row in rows:
-        table.add_row(*map(harmless, row))
+    lines, texts = [[*map(harmless, row)] for row in (heads, *rows)], {*left}
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    for index, cells in enumerate(zip(*lines, strict=True)):
+        width = max(map(cell_len, cells))
+        least = min(width, MAX_UNWRAPPED) if index in texts else width
+        table.add_column(cells[0], justify="left" if index in texts else "right", min_width=least, overflow="fold")
+    for row in lines[1:]:
+        table.add_row(*row)
     console = Console(width=1000, markup=False, emoji=False, highlight=False)
+    if sys.stdout.isatty():
+        least = sum(column.min_width or 0 for column in table.columns) + 3 * len(table.columns)
+        console.width = max(shutil.get_terminal_size().columns, least)
     if title is not None:
         console.print(harmless(title), style="bold")
     console.print(table)

@@ -73,13 +73,13 @@ def read_pools(
     tools: Mapping[str, str] | None = None,
     answer_field: str = "",
 ) -> list[Pool]:
-    """All pools of one or several files, folders or patterns, rollouts grouped by question across them.
+    """All pools of files, folders or patterns, with rollouts grouped by question across them.
 
-    Also of what is in memory: a frame of pandas or polars, an Arrow table, a Hugging Face dataset, a list of objects.
-    ``fields`` says where other names stand for ours: ``{"question": "prompt", "answer": "data.reply"}``.
-    ``questions`` says what was asked: a file of ids, texts and references, ``{id: text}``, or questions.
-    ``tools`` says what tools of your own do, and which argument is the query: ``{"lookup": "search:for_what"}``.
-    ``answer_field`` is the field that is the answer, of answers that are objects.
+    ``given`` may also be a frame of pandas or polars, an Arrow table, a Hugging Face dataset, or a list of objects.
+    ``fields`` maps our names to those of the records: ``{"question": "prompt", "answer": "data.reply"}``.
+    ``questions`` has the questions of logs that lack them: a file of ids, texts and references, or ``{id: text}``.
+    ``tools`` describes tools of your own and which argument is the query: ``{"lookup": "search:for_what"}``.
+    ``answer_field`` is the part that counts as the answer where answers are objects.
     """
     return list(iter_pools(given, reader, on_problem, None, None, fields, questions, tools, answer_field))
 
@@ -289,9 +289,13 @@ class _Source:
     def _parsed(self, records: Iterable[RecordAt]) -> Iterator[Placed]:
         reader = self.reader
         assigned = assign_readers(records) if reader is None else ((reader, r) for r in taken_apart(records, reader))
+        is_usual = self.names is TOOL_NAMES and not self.answer_field
         for chosen, item in assigned:
-            with using(self.names), answering_with(self.answer_field):
+            if is_usual or item.parsed is not None:  # most files: setting the context costs more than a short line
                 placed = parse_record(chosen, item, self.report)
+            else:
+                with using(self.names), answering_with(self.answer_field):
+                    placed = parse_record(chosen, item, self.report)
             self.on_record((placed.reading if placed is not None else "") or chosen.name)
             if placed is None:
                 continue

@@ -118,9 +118,9 @@ def _plain(value: Any) -> Any:
 def compare_reports(
     prompt: str, reports: Sequence[str | Rollout | None] | Pool, *, chosen: int | None = None
 ) -> Comparison:
-    """Choose among reports on one prompt, and say of every claim where else it stands and which values differ.
+    """Choose among reports on one prompt; find for every claim the reports that state it and those that contest it.
 
-    ``chosen`` is the index of a report that was chosen already. A claim that stands in one report only is not thereby
+    ``chosen`` is the index of a report that was chosen already. A claim of one report only is not therefore
     false, and runs of one model share errors.
     """
     rollouts = _rollouts(reports)

@@ -24,11 +24,11 @@ class AgentRun:
     usage: Usage | None = None
     """Tokens of the run; None: unknown, or stated by the rollout."""
     output: Any = None
-    """The answer as the agent's library made it, perhaps an object, whose fields ``answer`` spells; None: unknown."""
+    """The answer as the agent's library returned it, perhaps an object; ``answer`` is its text. None: unknown."""
 
     @classmethod
     def of_output(cls, transcript: Record, output: Any, usage: Usage | None) -> "AgentRun":
-        """A run whose answer is this object or text; None: it is in the transcript."""
+        """A run whose answer is ``output``, an object or a text; None: the answer is in the transcript."""
         answer = _spelled(output)
         return cls({**transcript, "final_output": answer}, answer, usage, output)
 

@@ -123,9 +123,9 @@ async def best_of(
     """Run ``agent`` at most ``k`` times, ``parallel`` at once, until ``rule`` has seen enough; return the best answer.
 
     A coroutine: ``await`` it, or call ``run_best_of``. A run that raises or exceeds ``timeout`` seconds costs only
-    itself; if all fail, ``AgentError`` is raised. After ``deadline`` seconds the decision is made on what there is.
-    ``log`` names a file to which each run is appended when it ends; the same call resumes from it. Of ``Escalating``
-    the second method is called at most once, at the end. ``method`` and ``rule`` are as in ``tr.Session``.
+    itself; if all fail, ``AgentError`` is raised. After ``deadline`` seconds the runs that have ended decide. ``log``
+    names a file to which each run is appended when it ends; the same call resumes from it. With ``Escalating`` the
+    second method is called at most once, at the end. ``method`` and ``rule`` are as in ``tr.Session``.
     """
     if parallel < 1:
         raise UsageError(f"parallel must be at least 1, got {parallel}")

@@ -141,15 +141,17 @@ def shipped_recovery() -> Logistic:
 
 @dataclass(frozen=True, slots=True)
 class ExpectedGain:
-    """Until another rollout is not worth it: P(the answer is wrong) times P(more rollouts correct it).
+    """Stop when the expected gain, P(the answer is wrong) times P(more rollouts correct it), is too small.
 
-    ``within`` is the accuracy that may be lost against the whole budget, ``price`` the accuracy that one rollout must
-    bring, ``target`` a sufficient confidence; give one of them, or none for ``WITHIN``.
+    Give at most one of the limits; without one, ``within`` is 0.02.
     """
 
     within: float | None = None
+    """Accuracy that may be lost against the whole budget."""
     price: float | None = None
+    """Accuracy that a further rollout must bring."""
     target: float | None = None
+    """A confidence that is enough."""
 
     def __post_init__(self) -> None:
         given = [value for value in (self.within, self.price, self.target) if value is not None]

@@ -45,7 +45,7 @@ class Session:
     ) -> None:
         """``method`` is a name such as ``majority``, a folder, or any method. ``budget``: maximum rollouts.
 
-        Of an escalating method, the first one decides after each rollout, and the second one only in ``decision()``.
+        With an escalating method, the first one decides after each rollout, the second one only in ``decision()``.
         """
         if budget < 1:
             raise UsageError(f"budget must be at least 1, got {budget}")
@@ -102,7 +102,7 @@ class Session:
 
     @property
     def chosen(self) -> int | None:
-        """The ``sample_id`` of the rollout whose answer would be returned now; None: there is none."""
+        """The ``sample_id`` of the rollout whose answer would be returned now; None: no rollout can be chosen."""
         return self._decided().sample_id
 
     def decision(self) -> Decision:

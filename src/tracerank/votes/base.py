@@ -36,7 +36,7 @@ class Decision:
     answer: str | None
     """None: the pool has no candidate, or a model was asked and gave no answer (``counts``)."""
     sample_id: int | None
-    """The rollout that gave the answer; None with an answer: it was newly written."""
+    """The rollout that gave the answer; None beside an answer: a chat model wrote it."""
     scores: Mapping[int, float] = field(default_factory=dict)
     """Sample id to score, for every retained candidate."""
     dropped: Mapping[int, str] = field(default_factory=dict)
@@ -46,7 +46,7 @@ class Decision:
     confidence: float | None = None
     """Probability that the answer is right by meaning; None: unknown."""
     basis: str | None = None
-    """What the confidence rests on: ``labels``, or ``pools`` of the user; None: the method states its own, or none."""
+    """What the confidence rests on: ``labels``, or ``pools`` of the user; None: the method's own, or no confidence."""
     rank_score: float | None = None
     """Between 0 and 1, higher where the answer is more likely to be right; no probability. None: unknown."""
     usage: Usage | None = None
@@ -56,13 +56,13 @@ class Decision:
     problem: str | None = None
     """Why nothing could be decided: a server failed, or the method itself. None: it was decided."""
     reply: str | None = None
-    """What a model wrote and the answer was read from, whole and as it came; None: no model wrote an answer."""
+    """The complete reply of a model from which the answer was read; None: no model wrote an answer."""
     counts: Mapping[str, int] = field(default_factory=dict)
-    """Events to count while a model was asked, such as ``read leniently``; empty: nothing out of the ordinary."""
+    """Unusual events while a model was asked, such as ``read leniently``; empty: there were none."""
     is_fault: bool = False
     """Whether the method itself failed, and would again; a server may succeed on another try."""
     escalated: "Escalation | None" = None
-    """That another method was asked, because the first was unsure, and the outcome; None: it was not."""
+    """The second method and its outcome, where the first was unsure; None: only one method decided."""
     missing: Missing | None = None
     """What evidence would decide the pool; None: not looked for."""
     claims: ClaimTable | None = None

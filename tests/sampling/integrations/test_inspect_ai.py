@@ -98,6 +98,20 @@ def test_it_is_found_by_its_entry_point(tmp_path: Path, monkeypatch: pytest.Monk
     assert log.eval.solver == "tracerank/best_of"
 
 
+def test_a_structured_reply_is_an_object_in_the_metadata_and_compared_by_its_fields(tmp_path: Path) -> None:
+    replies = ['{"city": "Lyon", "year": 1}', '{"city": "Paris", "year": 2}', '{"year": 2, "city": "paris"}']
+    outputs = [ModelOutput.from_content("mockllm/model", one) for one in replies]
+    for output in outputs:
+        output.usage = ModelUsage(input_tokens=1, output_tokens=1, total_tokens=2)
+    chosen = best_of(generate(), 3, rule=FixedK(3))
+    task = inspect_ai.Task(dataset=SAMPLES[:1], solver=chosen, scorer=match())
+    mock = get_model("mockllm/model", custom_outputs=outputs, memoize=False)
+    [log] = inspect_ai.eval(task, model=mock, log_dir=str(tmp_path), display="none")
+    [sample] = log.samples
+    assert sample.metadata[METADATA]["output"] in ({"city": "Paris", "year": 2}, {"city": "paris", "year": 2})
+    assert sample.metadata[METADATA]["group"] == [1, 2]
+
+
 def failing(times: int) -> Any:
     """A solver that fails so many times, then does as the model says."""
     left = [times]

@@ -38,9 +38,7 @@ def test_a_wrapped_agent_is_run_twice_and_its_searches_are_evidence(library: str
 
 
 @_SLOW
-@pytest.mark.parametrize(
-    ("library", "needs"), [one for one in LIBRARIES if one.values[0] not in ("inspect_ai", "smolagents")]
-)
+@pytest.mark.parametrize(("library", "needs"), LIBRARIES)
 def test_a_structured_answer_comes_back_as_the_object_and_its_fields_are_compared(
     library: str, needs: tuple[str, ...]
 ) -> None:

@@ -57,9 +57,10 @@ def group_answers(
     aliases: Aliases = (),
     evidence: Sequence[str] = (),
 ) -> tuple[int, ...]:
-    """A group number per answer, in order of first appearance; ``NO_GROUP`` (-1) for what answers nothing.
+    """A group number per answer, in order of first appearance; -1 (``NO_GROUP``) for abstentions and empty answers.
 
-    ``exact`` and ``default`` are the strict levels, which look at no evidence. Aliases are sets of names for one thing.
+    ``exact`` and ``default`` are the strict levels, which ignore ``evidence``. ``aliases`` are sets of names
+    for one thing.
     """
     if level in LEVELS:
         return equivalence.group_answers(answers, question, level, aliases)

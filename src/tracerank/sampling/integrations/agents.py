@@ -45,16 +45,28 @@ def inspect_agent(agent: Any, **options: Any) -> Agent:
 
     async def run(question: str) -> AgentRun:
         state = await import_module("inspect_ai.agent").run(agent, question, **options)
-        return AgentRun(inspect_record(question, state))  # without usage: only the last reply reports tokens
+        return inspect_run(question, state)
 
     return run
 
 
-def inspect_record(question: str, state: Any) -> dict[str, Any]:
-    """A state of Inspect as a readable record; the target is left out, since no selector may see it."""
+def inspect_run(question: str, state: Any) -> AgentRun:
+    """A state of Inspect as a run; a reply that is a JSON object, as a ``response_schema`` asks for, becomes a mapping.
+
+    The target is left out, since no selector may see it, and so is the usage: only the last reply reports tokens.
+    """
     messages = [message.model_dump(mode="json") for message in state.messages]
     output = state.output.model_dump(mode="json")
-    return {"id": "run", "epoch": 1, "input": question, "target": "", "messages": messages, "output": output}
+    record = {"id": "run", "epoch": 1, "input": question, "target": "", "messages": messages, "output": output}
+    return AgentRun.of_output(record, _json_object(state.output.completion), None)
+
+
+def _json_object(text: str) -> dict[str, Any] | None:
+    try:
+        found = json.loads(text)
+    except ValueError:
+        return None
+    return found if isinstance(found, dict) else None
 
 
 def smolagent(make: Callable[[], Any], **options: Any) -> Agent:

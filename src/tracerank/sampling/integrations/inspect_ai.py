@@ -10,13 +10,14 @@ from inspect_ai.solver import Generate, Solver, TaskState, fork, solver
 from inspect_ai.util import registry_create
 
 from tracerank.pools.pool import PAPER_K
+from tracerank.sampling.agent_run import AgentRun
 from tracerank.sampling.best_of import best_of as best_run
-from tracerank.sampling.integrations.agents import inspect_record
+from tracerank.sampling.integrations.agents import inspect_run
 from tracerank.sampling.waves import run_number
 from tracerank.votes.base import decision_to_record
 
 METADATA = "tracerank"
-"""Key of the decision in a sample's metadata."""
+"""Key of the decision in a sample's metadata; ``output`` in it is the answer as an object, where it is one."""
 
 
 @solver
@@ -32,14 +33,17 @@ def best_of(inner: Solver | Agent | str = "generate", k: int = PAPER_K, **option
     async def solve(state: TaskState, generate: Generate) -> TaskState:
         states: dict[int, TaskState] = {}
 
-        async def attempt(question: str) -> dict[str, Any]:
+        async def attempt(question: str) -> AgentRun:
             states[run_number()] = ended = await fork(state, run)
-            return inspect_record(question, ended)
+            return inspect_run(question, ended)
 
         found = await best_run(attempt, state.input_text, k, **options)
         number = found.decision.sample_id
         chosen = states[min(states) if number is None else number]
-        chosen.metadata[METADATA] = decision_to_record(found.pool.question, found.decision)
+        chosen.metadata[METADATA] = {
+            **decision_to_record(found.pool.question, found.decision),
+            "output": found.output,
+        }
         return chosen
 
     return solve
