@@ -222,7 +222,7 @@ def _passes(trial: Callable[[], None], seconds: float) -> bool:
         os._exit(70)
 
 
-OPTIONS = ("-q", "-s", "-n", "0", "-p", "no:cacheprovider", "--hypothesis-seed=0")
+OPTIONS = ["-q", "-s", "-n", "0", "-p", "no:cacheprovider", "--hypothesis-seed=0"]
 
 
 def main() -> None:
@@ -231,6 +231,7 @@ def main() -> None:
     parser.add_argument("--tests", nargs="+", required=True)
     parser.add_argument("--longest", type=float, default=60, help="leave out tests that take more seconds")
     parser.add_argument("--no-drawn", dest="drawn", action="store_false", help="leave out tests that draw examples")
+    parser.add_argument("-k", default="", help="leave out tests as pytest's expression says")
     for name, default in (("--count", 60), ("--seed", 1)):
         parser.add_argument(name, type=int, default=default)
     args = parser.parse_args()
@@ -254,6 +255,7 @@ def _is_done(tree: Path, sample: Sequence[tuple[Path, int, int, str]], args: arg
     """In a fork, so that the copy is removed whatever happens."""
     child = os.fork()
     if not child:
+        OPTIONS.append(f"-k={args.k}")
         os._exit(
             int(pytest.main([*OPTIONS, *args.tests], plugins=[Trial(tree, sample, args.longest, args.drawn)])) or 1
         )

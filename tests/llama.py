@@ -37,18 +37,15 @@ CALLING_TEMPLATE = """
 
 
 @contextmanager
-def llama_server(*, embeds: bool, context: int = 1024, template: str | None = None) -> Iterator[str]:
-    """The address of a server that embeds or chats; ``template``: of turns, None: the model's own."""
+def llama_server(*, context: int = 1024, template: str | None = None) -> Iterator[str]:
+    """The address of a chat server; ``template``: of turns, None: the model's own."""
     xllamacpp = pytest.importorskip("xllamacpp", reason="needs a llama.cpp server: pip install xllamacpp")
     params = xllamacpp.CommonParams()
     params.model.path = str(weights())
-    params.embedding = embeds
     if template is not None:
         params.chat_template = template
-    if embeds:
-        params.pooling_type = xllamacpp.llama_pooling_type.LLAMA_POOLING_TYPE_MEAN
     params.n_ctx = context
-    params.n_parallel = 1 if embeds else 2  # texts that are embedded together get somewhat other vectors
+    params.n_parallel = 2
     for threads in (params.cpuparams, params.cpuparams_batch):
         threads.n_threads, threads.poll = 1, 0  # others spin while they wait, which starves the tests beside it
     params.warmup = False

@@ -64,8 +64,6 @@ def test_equality_and_form_are_options_of_votes() -> None:
         MethodOptions(equality="roughly")
     with pytest.raises(UsageError, match="form 'long': expected one of "):
         MethodOptions(form="long")
-    with pytest.raises(UsageError, match="--equality llm needs --chat"):
-        load_method("majority", MethodOptions(equality="llm"))
 
 
 @pytest.mark.parametrize(

@@ -31,7 +31,10 @@ from tracerank.votes.voting import FORMS, MajorityVote
 from tracerank.votes.weighted import READ_SOURCES, ConfidenceSource, WeightedVote
 
 EVIDENCE, TRACE = SHIPPED, "trace"
-EQUALITIES = ("exact", "default", "meaning", "llm")
+_GROUPINGS: Mapping[str, AnswerGrouping] = MappingProxyType(
+    {"exact": WithoutAbstentions(), "default": DefaultGroups(), "meaning": MeaningGroups()}
+)
+EQUALITIES = tuple(_GROUPINGS)
 """Levels at which a vote takes two answers for one."""
 CONCURRENCY = 4
 """Requests to a chat server under way at once, about one question."""
@@ -50,7 +53,7 @@ class MethodOptions:
     seed: int = 0
     """Of random draws."""
     chat: str | None = None
-    """``URL#MODEL`` of the model that compares answers, states confidences, judges or aggregates."""
+    """``URL#MODEL`` of the model that states confidences, judges or aggregates."""
     chat_context: int | None = None
     """Tokens that the chat model holds; None: enough for what the paper allows."""
     chat_tokens: int | None = None
@@ -253,7 +256,7 @@ def has_confidence(name: str) -> bool:
 
 
 def _majority(options: MethodOptions) -> Method:
-    return MajorityVote(_grouping(options), options.form or FORMS[0], _calibrator())
+    return MajorityVote(_GROUPINGS[options.equality], options.form or FORMS[0], _calibrator())
 
 
 def _weighted(options: MethodOptions, kind: str, sources: Sequence[ConfidenceSource]) -> Method:
@@ -261,7 +264,8 @@ def _weighted(options: MethodOptions, kind: str, sources: Sequence[ConfidenceSou
     if options.chat is not None:
         asked = _asking("asked_confidence", "AskedConfidence", options)
         sources, concurrency = (*sources, asked), CONCURRENCY
-    return WeightedVote(sources, _grouping(options), options.form or FORMS[0], concurrency, kind, _calibrator())
+    grouping, form = _GROUPINGS[options.equality], options.form or FORMS[0]
+    return WeightedVote(sources, grouping, form, concurrency, kind, _calibrator())
 
 
 def fitted_method(folder: str = EVIDENCE, options: MethodOptions | None = None) -> Method:
@@ -270,20 +274,6 @@ def fitted_method(folder: str = EVIDENCE, options: MethodOptions | None = None) 
     selector = load_selector(folder, options.encoder)
     selector = selector if options.form is None else selector.of_form(options.form)
     return selector if options.answers == SHORT or selector.kind == TRACE else ByLength(selector, options.answers)
-
-
-def _grouping(options: MethodOptions) -> AnswerGrouping:
-    match options.equality:
-        case "exact":
-            return WithoutAbstentions()
-        case "default":
-            return DefaultGroups()
-        case "meaning":
-            return MeaningGroups()
-    if options.chat is None:
-        raise UsageError("--equality llm needs --chat URL#MODEL: the address of a chat server and its model's name")
-    groups: AnswerGrouping = _asking("llm_groups", "LlmGroups", options)
-    return groups
 
 
 def _asking(module: str, class_name: str, options: MethodOptions) -> Any:

@@ -241,9 +241,7 @@ def test_the_list_of_commands_imports_none_of_them() -> None:
     assert not found & {"rich", "numpy", "pydantic", "httpx", "torch"}
 
 
-@pytest.mark.parametrize(
-    "command", ["select", "inspect", "evaluate", "view", "fit", "train", "convert", "report", "cache"]
-)
+@pytest.mark.parametrize("command", COMMANDS)
 def test_the_help_of_a_command_waits_for_no_library(command: str) -> None:
     found = imported_by(command, "--help")
     assert not found & {"rich", "numpy", "httpx", "pydantic", "tracerank.methods"}

@@ -55,22 +55,6 @@ def test_a_parquet_file_holds_the_same_and_is_what_engines_read(
     assert decided["question_id"].to_pylist() == [pool.question.id for pool in pools]
 
 
-def test_raw_rows_become_canonical_and_get_no_label(run: Run, tmp_path: Path) -> None:
-    row = {
-        "question_index": 3,
-        "question": "Where is the tower?",
-        "golden_answers": ["Paris"],
-        "sample_id": 0,
-        "answer": "Paris",
-        "steps": [{"action": "search", "content": "tower", "search_result": 'Doc 1 (Title: "Tower") In Paris.'}],
-    }
-    (tmp_path / "raw.jsonl").write_text(json.dumps(row) + "\n")
-    assert run("convert", tmp_path / "raw.jsonl", "-o", tmp_path / "pools.jsonl", "--quiet").stderr == ""
-    record = json.loads((tmp_path / "pools.jsonl").read_text())
-    assert (record["schema"], record["searches"][0]["query"]) == ("tracerank-rollout/1", "tower")
-    assert "label" not in record
-
-
 def test_outputs_that_cannot_be_are_refused(run: Run, world: Path, tmp_path: Path) -> None:
     output = tmp_path / "pools.jsonl"
     output.write_text("precious\n")

@@ -34,12 +34,9 @@ def test_the_files_are_the_pools_the_decisions_and_the_page(shown: str, folder: 
     assert str(folder / "report.html") in shown
 
 
-def test_answers_that_differ_are_shown_whichever_is_right(shown: str) -> None:
+def test_differing_answers_the_gain_the_surest_answers_and_the_network_are_shown(shown: str) -> None:
     count = int(re.search(r"Answers that differ \((\d+) questions\)", shown)[1])  # type: ignore[index]
     assert 0 < shown.count("✓") == shown.count("✗") == count
-
-
-def test_the_gain_has_an_interval_and_the_surest_answers_are_more_often_right(shown: str) -> None:
     gain = re.search(r"with 4 rollouts: ([+-][\d.]+) points \[([+-][\d.]+), ([+-][\d.]+)\]", shown)
     assert gain is not None
     value, low, high = map(float, gain.groups())
@@ -47,9 +44,6 @@ def test_the_gain_has_an_interval_and_the_surest_answers_are_more_often_right(sh
     precisions = [float(found) for found in re.findall(r"^ \d+% +([\d.]+) *$", shown, re.MULTILINE)]
     assert precisions[-1] > precisions[0]
     assert not {*shown} & {"\x1b", "\r"}
-
-
-def test_the_papers_network_decides_generated_questions_that_it_never_saw(shown: str) -> None:
     line = r"on 200 generated questions .*: ([\d.]+)% right, the vote ([\d.]+)%, ([+-][\d.]+) points \["
     found = re.search(line, shown)
     assert found is not None

@@ -1,7 +1,6 @@
 """``tracerank evaluate``: the table, its machine-readable twin, the records behind it, and rules for stopping."""
 
 import json
-import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -16,7 +15,7 @@ from tracerank.evaluation.scores import fold
 from tracerank.methods import load_method
 from tracerank.pools.canonical import write_pools
 from tracerank.pools.pool import Pool
-from tracerank.pools.types import BROWSING, Question, Rollout
+from tracerank.pools.types import Question, Rollout
 from tracerank.readers import read_pools
 from tracerank.votes.voting import MajorityVote
 
@@ -69,26 +68,7 @@ def test_pools_smaller_than_k_are_mentioned(run: Run, world: Path) -> None:
     assert run("evaluate", world, "-k", "6").stderr == ""
 
 
-def test_figures_of_one_question_have_no_width(run: Run, tmp_path: Path) -> None:
-    rollouts = [Rollout(0, "a", label=1.0, setting=BROWSING), Rollout(1, "b", label=0.0, setting=BROWSING)]
-    write_pools(tmp_path / "pools.jsonl", [Pool.of(Question("q", "?"), rollouts)])
-    result = run("evaluate", tmp_path / "pools.jsonl", "-k", "2")
-    lines = [line.split() for line in result.stdout.splitlines()]
-    assert ["single", "100.0", "[100.0,", "100.0]"] in lines
-    assert ["mean-single", "50.0", "[50.0,", "50.0]"] in lines
-
-
 # Records.
-
-
-def test_every_decision_is_recorded_in_the_folder(run: Run, world: Path, tmp_path: Path) -> None:
-    folder = tmp_path / "evaluation"
-    result = run("evaluate", world, "-k", "1,2", "--method", "majority,fewest-tools,single", "-o", folder)
-    assert result.exit_code == 0, result.output
-    records = json_lines((folder / "records.jsonl").read_text())
-    assert len(records) == 12 * 2 * 4
-    assert {record["method"] for record in records} == {"single", "majority", "fewest-tools", "oracle"}
-    assert result.stdout == run("evaluate", world, "-k", "1,2", "--method", "majority,fewest-tools").stdout
 
 
 def test_files_of_different_backbones_are_kept_apart(run: Run, world: Path, tmp_path: Path) -> None:
@@ -99,12 +79,6 @@ def test_files_of_different_backbones_are_kept_apart(run: Run, world: Path, tmp_
     assert {record["backbone"] for record in records} == {"pools", "large"}
     assert len(records) == 2 * 12 * 4
     assert "one for each of the 2 files" in error_of(run("evaluate", world, copy, "--backbone", "a,b,c"))
-
-
-def test_a_run_that_cannot_begin_leaves_no_folder(run: Run, tmp_path: Path) -> None:
-    (tmp_path / "bad.jsonl").write_bytes(b"\x00\x01")
-    assert run("evaluate", tmp_path / "bad.jsonl", "-o", tmp_path / "e").exit_code == 2
-    assert os.listdir(tmp_path) == ["bad.jsonl"]
 
 
 # Labels.
@@ -119,13 +93,6 @@ def bare(tmp_path: Path) -> Path:
     pools = [referenced((city,), *[f"It is {city}."] * 3, "Nowhere", question=f"Where: {city}?") for city in CITIES]
     write_pools(tmp_path / "bare.jsonl", pools)
     return tmp_path / "bare.jsonl"
-
-
-@pytest.mark.parametrize(("rule", "right"), [("auto", 1.0), ("meaning", 1.0), ("em", 0.0), ("contains", 1.0)])
-def test_the_rule_decides_what_is_right_and_is_named(run: Run, bare: Path, rule: str, right: float) -> None:
-    rows = rows_of(run, bare, "-k", "4", "--labels", rule, "--method", "majority")
-    assert {row["accuracy"] for row in rows if row["method"] == "majority"} == {right}
-    assert "labels: by " in run("evaluate", bare, "-k", "4", "--labels", rule).stdout
 
 
 def test_a_rule_that_is_not_known_is_refused(run: Run, bare: Path) -> None:
@@ -151,16 +118,6 @@ def test_a_model_can_judge(run: Run, bare: Path, chat: Server) -> None:
 
 
 # Methods that ask a model, and escalation.
-
-
-def test_what_a_chat_method_cost_is_in_the_report(run: Run, world: Path, chat: Server, tmp_path: Path) -> None:
-    chat.rule = lambda request: said("<answer>Atlantis</answer>")
-    asked = ("--method", "solagg", "--chat", f"{chat.url}#toy", "-k", "2", "-o", tmp_path / "e")
-    assert run("evaluate", world, *asked, "--quiet").exit_code == 0
-    found = json.loads(run("report", tmp_path / "e", "--json").stdout)
-    (row,) = next(table["rows"] for table in found["tables"] if table["name"] == "cost")
-    assert row["calls"] == 1
-    assert row["prompt tokens"] > 0
 
 
 def test_a_decision_that_failed_is_made_again(

@@ -73,12 +73,3 @@ def test_only_the_confidence_changes(run: Run, labelled: Path, others: Path, tmp
     before, after = (json_lines(run("select", others, "--method", name).stdout) for name in ("evidence", folder))
     assert [(one["answer"], one["scores"]) for one in before] == [(one["answer"], one["scores"]) for one in after]
     assert [one["confidence"] for one in before] != [one["confidence"] for one in after]
-
-
-def test_what_ships_is_not_written_to_and_a_folder_only_with_new_questions(
-    run: Run, labelled: Path, tmp_path: Path
-) -> None:
-    command = ("fit", labelled, "--only", "confidence")
-    assert "-o FOLDER" in error_of(run(*command))
-    assert run(*command, "-o", tmp_path / "mine", "-q").exit_code == 0
-    assert error_of(run(*command, "--method", tmp_path / "mine"))

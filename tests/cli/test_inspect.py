@@ -66,14 +66,6 @@ def test_what_spoils_a_selection_is_a_warning(tmp_path: Path) -> None:
     assert "1 of 1 rollouts show no evidence" in warnings_of(written(tmp_path, idle))
 
 
-def test_a_folder_with_a_stranger_in_it_is_read_and_the_stranger_named(tmp_path: Path) -> None:
-    written(tmp_path, SAMPLES["webqa"], {**SAMPLES["webqa"], "sample_id": 1})
-    (tmp_path / "notes.txt").write_text("buy milk\n")
-    shown = inspected(tmp_path)
-    assert "format: webqa (2 records)" in shown
-    assert "notes.txt" in shown
-
-
 def test_hostile_text_cannot_steer_the_terminal(tmp_path: Path) -> None:
     bad = {**SAMPLES["webqa"], "question_index": "\x1b[2Jx", "question": 3}
     assert "\x1b" not in inspected(written(tmp_path, SAMPLES["webqa"], bad))

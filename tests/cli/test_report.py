@@ -1,6 +1,5 @@
 """``tracerank report``: tables, files and what it refuses."""
 
-import json
 from pathlib import Path
 
 import pytest
@@ -23,21 +22,6 @@ def test_the_tables_are_printed_with_a_row_per_method(run: Run, evaluated: Path)
     assert any(line.split()[:1] == ["evidence"] for line in result.stdout.splitlines())
 
 
-def test_json_agrees_with_the_table_of_evaluate(run: Run, world: Path, evaluated: Path) -> None:
-    found = json.loads(run("report", evaluated, "--json", "-k", "2").stdout)
-    main = next(table for table in found["tables"] if table["name"] == "main")
-    rows = json.loads(run("evaluate", world, "-k", "2", "--json").stdout)["rows"]
-    assert [(row["method"], row["overall"]) for row in main["rows"]] == [
-        (row["method"], row["accuracy"]) for row in rows
-    ]
-
-
-def test_the_folder_gets_a_page_and_a_file_for_each_table(run: Run, evaluated: Path, tmp_path: Path) -> None:
-    assert run("report", evaluated, "-o", tmp_path / "r").exit_code == 0
-    names = {path.name for path in (tmp_path / "r").iterdir()}
-    assert {"index.html", "report.md", "report.json", "main.csv", "coverage.csv"} <= names
-
-
 def test_what_cannot_be_reported_is_refused_in_a_line(run: Run, evaluated: Path, tmp_path: Path) -> None:
     assert "holds no evaluation" in error_of(run("report", tmp_path))
     assert "the records are of K=1, 2, 6" in error_of(run("report", evaluated, "-k", "5"))
@@ -45,17 +29,6 @@ def test_what_cannot_be_reported_is_refused_in_a_line(run: Run, evaluated: Path,
     (tmp_path / "config.json").write_text("{}")
     assert error_of(run("report", tmp_path, "-o", tmp_path / "out"))
     assert not (tmp_path / "out").exists()
-
-
-def test_runs_of_one_method_stand_side_by_side_under_the_names_of_their_folders(
-    run: Run, world: Path, tmp_path: Path
-) -> None:
-    for seed in "12":
-        asked = ("--method", "majority,random", "--seed", seed, "-k", "6", "-o", tmp_path / f"s{seed}")
-        assert run("evaluate", world, *asked).exit_code == 0
-    found = json.loads(run("report", tmp_path / "s1", tmp_path / "s2", "--json").stdout)
-    main = next(table for table in found["tables"] if table["name"] == "main")
-    assert {"majority", "random (s1)", "random (s2)"} <= {row["method"] for row in main["rows"]}
 
 
 def test_names_in_data_cannot_steer_the_terminal(run: Run, evaluated: Path, tmp_path: Path) -> None:

@@ -57,18 +57,17 @@ def test_every_question_gets_one_line_with_the_decision_of_the_method(
     assert run("select", world).stdout == run("select", world, "--method", "evidence").stdout
 
 
-def test_a_record_says_where_the_chosen_rollout_was_read(run: Run, world: Path) -> None:
-    lines = world.read_text().splitlines()
-    for record in json_lines(run("select", world, *MAJORITY).stdout):
+def test_records_say_where_the_choice_was_read_and_stderr_what_was_decided(run: Run, world: Path) -> None:
+    lines, result = world.read_text().splitlines(), run("select", world, *MAJORITY, "-k", "2")
+    assert result.stderr.startswith("12 questions, 0 of them without a candidate; ")
+    assert "of 24 rollouts dropped" in result.stderr
+    assert run("select", world, *MAJORITY, "--quiet").stderr == ""
+    for record in json_lines(result.stdout):
+        assert {*record["scores"], *record["dropped"]} == {"0", "1"}  # the first by sample id
         path, _, number = record["source"].rpartition(":")
         assert path == str(world)
         read = json.loads(lines[int(number) - 1])
         assert (read["question_id"], read["sample_id"]) == (record["question_id"], record["sample_id"])
-
-
-def test_k_takes_the_first_rollouts_by_sample_id(run: Run, world: Path) -> None:
-    found = json_lines(run("select", world, *MAJORITY, "-k", "2").stdout)
-    assert all({*record["scores"], *record["dropped"]} == {"0", "1"} for record in found)
 
 
 def test_options_reach_the_method(run: Run, tmp_path: Path) -> None:
@@ -110,13 +109,6 @@ def test_what_cannot_be_is_refused(run: Run, world: Path, options: tuple[str, ..
     assert words in error_of(run("select", world, *options))
 
 
-def test_a_summary_stands_on_stderr_unless_quiet(run: Run, world: Path) -> None:
-    result = run("select", world, *MAJORITY)
-    assert result.stderr.startswith("12 questions, 0 without a candidate; ")
-    assert "of 72 rollouts dropped" in result.stderr
-    assert run("select", world, *MAJORITY, "--quiet").stderr == ""
-
-
 def test_an_empty_pool_has_no_answer_and_is_counted(run: Run, tmp_path: Path) -> None:
     write_pools(tmp_path / "pools.jsonl", [Pool.of(Question("q", "?"), [Rollout(0, None)])])
     result = run("select", tmp_path / "pools.jsonl", *MAJORITY)
@@ -124,14 +116,6 @@ def test_an_empty_pool_has_no_answer_and_is_counted(run: Run, tmp_path: Path) ->
     assert (record["answer"], record["sample_id"], record["dropped"]) == (None, None, {"0": "no answer"})
     assert "1 question, 1 without a candidate; 1 of 1 rollouts dropped (1 no answer)" in result.stderr
     assert "1 question without evidence" in result.stderr
-
-
-def test_a_truncated_last_line_costs_only_itself(run: Run, world: Path, tmp_path: Path) -> None:
-    (tmp_path / "cut.jsonl").write_bytes(world.read_bytes()[:-40])
-    result = run("select", tmp_path / "cut.jsonl", *MAJORITY)
-    assert result.exit_code == 0
-    assert len(json_lines(result.stdout)) == 12
-    assert result.stderr.startswith(f"problem: {tmp_path / 'cut.jsonl'}:72: not JSON")
 
 
 # Output files.

@@ -35,14 +35,6 @@ def test_a_hash_vector_has_length_one_or_is_zero_and_does_not_depend_on_its_neig
         assert (embedder.embed([text])[0] == vector).all()
 
 
-def test_the_sha256_rule_gives_the_values_computed_by_hand() -> None:
-    vector = Sha256Embedder().embed(["tracerank"])[0]
-    expected = [-0.0023877229541540146, 0.018573421984910965, -0.02182532288134098]
-    assert vector[:3].tolist() == expected
-    assert vector[-1].item() == -0.014945056289434433
-    assert np.linalg.norm(vector) == pytest.approx(1.0)
-
-
 def complaint(vectors: object, count: int = 2, width: int = 3, texts: list[str] | None = None) -> str:
     with pytest.raises(EmbeddingError) as raised:
         check_vectors(vectors, count, width, "some-model", texts)

@@ -1,8 +1,6 @@
 """Replies on disk: what makes a request the same, what is kept, and who may write at once."""
 
 import sqlite3
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -79,26 +77,6 @@ def test_failures_are_never_kept(tmp_path: Path, failure: ChatError) -> None:
     assert chat.reply(ASKED, Sampling(5)).text == "Hi."
 
 
-WRITER = """
-import sys
-from tests.scripted_chat import FakeChat
-from tracerank.endpoints.chat import ChatMessage, Sampling
-from tracerank.endpoints.chat_cache import CachedChat
-chat = CachedChat(FakeChat(str), sys.argv[1])
-for number in range(40):
-    chat.reply([ChatMessage("user", sys.argv[2] + str(number))], Sampling(5))
-"""
-
-
-def test_processes_write_to_one_folder(tmp_path: Path) -> None:
-    running = [subprocess.Popen([sys.executable, "-c", WRITER, str(tmp_path), name]) for name in ("a", "b")]
-    assert [process.wait(60) for process in running] == [0, 0]
-    known = CachedChat(FakeChat(str), tmp_path)
-    for number in range(80):
-        known.reply([ChatMessage("user", "ab"[number % 2] + str(number // 2))], Sampling(5))
-    assert known.asked == 0
-
-
 def test_a_reply_that_cannot_be_read_is_asked_for_again(tmp_path: Path) -> None:
     chat = CachedChat(FakeChat(lambda asked: "Hi."), tmp_path)
     chat.reply(ASKED, Sampling(5))
@@ -107,11 +85,3 @@ def test_a_reply_that_cannot_be_read_is_asked_for_again(tmp_path: Path) -> None:
     file.close()
     assert chat.reply(ASKED, Sampling(5)).text == "Hi."
     assert chat.asked == 2
-
-
-def test_a_damaged_file_and_a_folder_that_is_a_file_are_errors_in_words(tmp_path: Path) -> None:
-    (tmp_path / FILE_NAME).write_bytes(b"not a database" * 100)
-    with pytest.raises(ChatError, match=rf"{FILE_NAME}: damaged, or of another program .*move it away"):
-        CachedChat(FakeChat(str), tmp_path)
-    with pytest.raises(ChatError, match="set TRACERANK_CACHE"):
-        CachedChat(FakeChat(str), tmp_path / FILE_NAME / "below")

@@ -15,7 +15,7 @@ HELLO = [ChatMessage("user", "Say hello.")]
 @pytest.fixture(scope="module")
 def chat() -> Iterator[HttpChat]:
     with (
-        llama_server(embeds=False, context=4096, template=CALLING_TEMPLATE) as address,
+        llama_server(context=4096, template=CALLING_TEMPLATE) as address,
         HttpChat(ChatConfig(address, "smollm2", wants_logprobs=True, retries=0)) as model,
     ):
         yield model

@@ -3,12 +3,12 @@
 import base64
 import hashlib
 import re
-from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
 
 from tests.evaluation.folders import Confident, Last, asked, folded
+from tests.viewer.markup import Elements
 from tracerank.evaluation.charts import Axis, Dot, Scale, Series, chart
 from tracerank.evaluation.page import content_security_policy
 from tracerank.evaluation.report import make_report
@@ -31,72 +31,48 @@ class Hostile:
         return Decision(pool.question.id, pool.rollouts[0].answer, 0, confidence=0.75)
 
 
-class Tags(HTMLParser):
-    """Elements with their attributes, and the text of the style."""
-
-    def __init__(self, page: str) -> None:
-        super().__init__()
-        self.found: list[tuple[str, dict[str, str | None]]] = []
-        self.style = self.words = self._open = ""
-        self.feed(page)
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.found.append((tag, dict(attrs)))
-        self._open = tag
-
-    def handle_endtag(self, tag: str) -> None:
-        self._open = ""
-
-    def handle_data(self, data: str) -> None:
-        if self._open == "style":
-            self.style += data
-        else:
-            self.words += data
-
-
 def written(tmp_path: Path, pools=POOLS, methods=METHODS, ks=(1, 2, 3)) -> Path:
     folder = folded(tmp_path / "e", pools, ks=ks, methods=methods)
     make_report([folder]).write(tmp_path / "r")
     return tmp_path / "r"
 
 
-def page_in(folder: Path) -> str:
-    return (folder / "index.html").read_text(encoding="utf-8")
+def page_in(folder: Path) -> bytes:
+    return (folder / "index.html").read_bytes()
 
 
 def test_the_page_holds_every_table_and_a_chart_of_each_kind(tmp_path: Path) -> None:
     page = page_in(written(tmp_path, methods=(MajorityVote(), MajorityVote(DefaultGroups()), Hostile())))
     for table in make_report([tmp_path / "e"]).tables:
-        assert f'id="table-{table.name}"' in page
-    words = Tags(page).words
+        assert f'id="table-{table.name}"'.encode() in page
+    words = Elements(page).words
     for said in ("Against majority", "Answering only where", "Brier", "ECE", "All tables"):
         assert said in words
-    assert page.count('class="interval"') == 3  # the other methods and the single rollout
+    assert page.count(b'class="interval"') == 3  # the other methods and the single rollout
     make_report([tmp_path / "e"]).write(tmp_path / "again")
     assert page_in(tmp_path / "again") == page
 
 
 def test_no_script_no_style_in_elements_and_nothing_is_fetched(tmp_path: Path) -> None:
-    tags = Tags(page_in(written(tmp_path)))
-    digest = base64.b64encode(hashlib.sha256(tags.style.encode()).digest()).decode()
-    [policy] = [attrs["content"] for _, attrs in tags.found if attrs.get("http-equiv")]
-    assert policy == content_security_policy()
-    assert policy.startswith(f"default-src 'none'; style-src 'sha256-{digest}'")
+    tags = Elements(page_in(written(tmp_path)))
+    digest = base64.b64encode(hashlib.sha256(tags.texts["style"].encode()).digest()).decode()
+    assert tags.policy() == content_security_policy()
+    assert tags.policy().startswith(f"default-src 'none'; style-src 'sha256-{digest}'")
     assert "script" not in {tag for tag, _ in tags.found}
     assert not any(name == "style" or name.startswith("on") for _, attrs in tags.found for name in attrs)
-    assert not re.search(r'(src|href)="(?!#|data:)', page_in(tmp_path / "r"))
+    assert not re.search(rb'(src|href)="(?!#|data:)', page_in(tmp_path / "r"))
 
 
 def test_hostile_names_of_methods_datasets_and_questions_add_no_element(tmp_path: Path) -> None:
-    plain = Tags(page_in(written(tmp_path / "plain", methods=(MajorityVote(), Confident(q1=0.5)))))
+    plain = Elements(page_in(written(tmp_path / "plain", methods=(MajorityVote(), Confident(q1=0.5)))))
     pools = tuple(asked(f"{SCRIPT}{n}", "x" if n % 2 else "y", "x", "y", dataset=SCRIPT) for n in range(12))
-    tags = Tags(page_in(written(tmp_path / "hostile", pools, (MajorityVote(), Hostile()))))
+    tags = Elements(page_in(written(tmp_path / "hostile", pools, (MajorityVote(), Hostile()))))
     assert {tag for tag, _ in tags.found} <= {tag for tag, _ in plain.found}
     assert "window.hacked=1" in tags.words
 
 
 def test_one_k_one_method_and_no_baseline_make_a_page_too(tmp_path: Path) -> None:
-    assert "There is no method to compare with" in page_in(written(tmp_path, ks=(2,), methods=[Last()]))
+    assert b"There is no method to compare with" in page_in(written(tmp_path, ks=(2,), methods=[Last()]))
 
 
 @pytest.mark.parametrize(

@@ -96,13 +96,6 @@ def test_a_file_of_the_user_is_not_overwritten(name: str, tmp_path: Path) -> Non
     assert len(list(tmp_path.iterdir())) == 1
 
 
-def test_a_run_that_fails_before_its_first_record_leaves_nothing(tmp_path: Path) -> None:
-    with suppress(KeyboardInterrupt), RecordFolder(tmp_path / "new", {"a": 1}) as target:
-        assert len(list(target.noting([pool("x")]))) == 1
-        raise KeyboardInterrupt
-    assert not (tmp_path / "new").exists()
-
-
 def test_facts_hold_right_samples() -> None:
     searches = pool("a").rollouts[0].searches
     rollouts = (Rollout(0, "x"), Rollout(1, None, problem="torn"), Rollout(2, "x", searches), Rollout(3, "y", searches))

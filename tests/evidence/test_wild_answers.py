@@ -41,7 +41,7 @@ def steep() -> EvidenceSelector:
 
 DECIDING = {
     **{name: load_method(name) for name in ("evidence", "majority")},
-    **{level: load_method("majority", MethodOptions(equality=level)) for level in EQUALITIES if level != "llm"},
+    **{level: load_method("majority", MethodOptions(equality=level)) for level in EQUALITIES},
     "steep": steep(),
 }
 

@@ -12,12 +12,10 @@ from tracerank.embedding.base import HashEmbedder
 from tracerank.errors import UsageError
 from tracerank.fitting.ablation import FULL, VARIANTS, Ablation, ablation_row, variants_named
 from tracerank.pools.pool import Pool
-from tracerank.pools.subsets import TEST_SHARE, is_test, is_validation
 from tracerank.trace.recipe import SETTINGS, NetConfig
 
 PLAN = replace(SETTINGS["webqa"].plan, k=6, epochs=1, batch_pools=16)
 NET = {"hidden": 8, "heads": 2, "feed_forward": 8, "layers": 1}
-FULL_RUN = VARIANTS["webqa"][FULL]
 
 
 def opened(folder: Path, **given: Any) -> Ablation:
@@ -66,14 +64,6 @@ def test_an_unknown_variant_is_refused_with_the_known_ones(names: str) -> None:
         variants_named("webqa", names)
 
 
-def test_a_fifth_of_the_questions_is_held_out_whatever_the_other_split_says() -> None:
-    questions = [f"question {number}?" for number in range(4000)]
-    held_out = [question for question in questions if is_test(question)]
-    assert len(held_out) / len(questions) == pytest.approx(TEST_SHARE, abs=0.03)
-    share = sum(map(is_validation, held_out)) / len(held_out)
-    assert share == pytest.approx(0.05, abs=0.03)
-
-
 def test_no_question_is_both_learned_and_tested(ablation: Ablation, pools: list[Pool]) -> None:
     learned = {pool.question.id for pool in ablation.training_pools()}
     tested = {pool.question.id for pool in ablation.test_pools()}
@@ -98,16 +88,6 @@ def test_every_variant_trains_and_leaves_a_record_for_every_tested_question(abla
     assert [found["question_id"] for found in records] == [pool.question.id for pool in ablation.test_pools()]
     assert {found["method"] for found in records} == {name}
     assert len(list(path.parent.rglob("model.safetensors"))) >= 1
-
-
-def test_seeds_differ_and_repeat(tmp_path: Path, pools: list[Pool]) -> None:
-    weights = {}
-    for folder, seed in (("a", 0), ("b", 0), ("b", 1)):
-        ablation = opened(tmp_path / folder)
-        ablation.take(pools)
-        ablation.run(FULL_RUN, seed)
-        weights[folder, seed] = (tmp_path / folder / f"runs/full/seed-{seed}/model.safetensors").read_bytes()
-    assert weights["a", 0] == weights["b", 0] != weights["b", 1]
 
 
 def test_another_configuration_in_the_folder_is_refused(ablation: Ablation) -> None:

@@ -1,6 +1,5 @@
 """Presets from Python: examples made once, a checkpoint in the end, and what is refused."""
 
-import json
 import re
 from pathlib import Path
 from typing import Any
@@ -15,8 +14,7 @@ from tracerank.fitting import train as module
 from tracerank.fitting.train import ENOUGH_POOLS, PRESETS, PreparedTraining, guess_setting, prepare_training
 from tracerank.pools.pool import Pool
 from tracerank.pools.types import BROWSING, WEBQA, Question, Rollout
-from tracerank.trace.checkpoint import CONFIG_FILE, load_checkpoint
-from tracerank.trace.recipe import NetConfig
+from tracerank.trace.checkpoint import load_checkpoint
 from tracerank.trace.selector import TraceSelector
 from tracerank.votes.folders import fitted_on, folder_of
 
@@ -71,13 +69,6 @@ def test_an_unknown_preset_and_a_device_that_is_not_there_are_refused(pools: lis
         with pytest.raises(UsageError, match=f"--device {device}"):
             prepared("paper", pools, tmp_path, device=device)
     assert not list(tmp_path.iterdir())
-
-
-def test_the_small_preset_is_the_papers_network_at_a_quarter_of_its_width(pools: list[Pool], tmp_path: Path) -> None:
-    prepared("small", pools, tmp_path, epochs=1).run(print, print)
-    about = json.loads((tmp_path / CONFIG_FILE).read_text())
-    assert about["net"]["hidden"] * 4 == NetConfig(16).hidden
-    assert about["training"]["plan"]["vote_rate"] == 100.0
 
 
 def test_few_pools_are_a_caution_and_many_are_not(

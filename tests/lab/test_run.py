@@ -2,7 +2,7 @@
 
 import random
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from pathlib import Path
 from threading import Lock
 from typing import Any
@@ -13,7 +13,7 @@ from tests.cli.conftest import json_lines
 from tracerank.endpoints.chat import Usage
 from tracerank.errors import ChatError, UsageError
 from tracerank.lab.policies import Agent
-from tracerank.lab.run import Sampled, Tally, Task, sample, sample_pools, tasks_left
+from tracerank.lab.run import Sampled, Tally, sample, sample_pools, tasks_left
 from tracerank.pools.types import Question, Rollout, Search
 
 QUESTIONS = tuple(Question(str(n), f"Who designed bridge {n} of Orrin?", ("Maren Holt",)) for n in range(6))
@@ -33,27 +33,21 @@ class Slow:
         self._now = 0
         self._lock = Lock()
 
-    def rollouts(self, question: Question, samples: Iterable[int], seed: int = 0) -> Iterator[Rollout]:
-        for number in samples:
-            with self._lock:
-                self._now += 1
-                self.most = max(self.most, self._now)
-            time.sleep(random.uniform(0.001, 0.01))
-            with self._lock:
-                self._now -= 1
-                self.made += 1
-            if (question.id, number) == self.fails_at:
-                raise self.error
-            yield Rollout(number, f"{question.id}/{number}/{seed}")
+    def rollout(self, question: Question, sample: int, seed: int = 0) -> Rollout:
+        with self._lock:
+            self._now += 1
+            self.most = max(self.most, self._now)
+        time.sleep(random.uniform(0.001, 0.01))
+        with self._lock:
+            self._now -= 1
+            self.made += 1
+        if (question.id, sample) == self.fails_at:
+            raise self.error
+        return Rollout(sample, f"{question.id}/{sample}/{seed}")
 
 
 def keys(made: Iterable[Sampled]) -> list[tuple[str, int]]:
     return [(question.id, rollout.sample_id) for question, rollout in made]
-
-
-def test_what_is_done_is_not_sampled_again() -> None:
-    done = {("0", 0), ("0", 2), ("1", 0), ("1", 1), ("1", 2), ("2", 7)}
-    assert list(tasks_left(QUESTIONS[:3], 3, done)) == [Task(QUESTIONS[0], (1,)), Task(QUESTIONS[2], (0, 1, 2))]
 
 
 @pytest.mark.parametrize("concurrency", [1, 3])

@@ -35,14 +35,6 @@ def webqa_pool(*rollouts: list[str], name: str = "q") -> Pool:
     )
 
 
-def test_overlap_averages_over_pairs_then_over_questions_with_two_rollouts() -> None:
-    # Sets {a,b}, {a,c}, {a,b,d}: 1/3, 2/3, 1/4; the second question is alike; the third has one rollout only.
-    statistics = graph_statistics(
-        [webqa_pool(["ab", "a"], ["ac"], ["abd"]), webqa_pool(["a"], ["a"]), webqa_pool(["a"])], WEBQA_RECIPE
-    )
-    assert statistics.sharing[IDENTICAL_CONTENT].overlap_mean == pytest.approx(((1 / 3 + 2 / 3 + 1 / 4) / 3 + 1) / 2)
-
-
 def test_percentiles_interpolate_linearly() -> None:
     # 0, 0, 1 and 6 pairs: median 0.5, 90th percentile 1 + 0.7 * 5.
     pools = [webqa_pool(["a"]), webqa_pool(["a"], ["b"]), webqa_pool(["a"], ["a"]), webqa_pool(*[["a"]] * 4)]
@@ -67,13 +59,6 @@ def test_dropped_rollouts_are_counted_by_reason_and_take_no_part() -> None:
     assert statistics.dropped == {UNREADABLE: 2, "no answer": 1, "no evidence (WebQA rule)": 1}
     assert (statistics.rollouts, statistics.retained) == (5, 1)
     assert statistics.sharing[IDENTICAL_CONTENT].pairs_mean == 0
-
-
-def test_an_empty_pool_is_a_graph_with_zero_of_everything() -> None:
-    empty = Pool.of(Question("none", "?"), [Rollout(0, None)])
-    statistics = graph_statistics([webqa_pool(["a"], ["a"]), empty], WEBQA_RECIPE)
-    assert statistics.questions == 2
-    assert statistics.sharing[IDENTICAL_CONTENT].pairs_mean == 0.5
 
 
 ALL_RECIPES = [

@@ -12,7 +12,6 @@ import pytest
 
 from tracerank.errors import UsageError
 from tracerank.runs.atomic import line_of, write_text
-from tracerank.runs.locks import alone_with
 from tracerank.runs.resumable import ResumableLines, RunComplete, read_lines, settings_file
 
 RUN = {"seed": 1}
@@ -114,13 +113,6 @@ def test_the_part_stays_where_failures_can_be_tried_again(tmp_path: Path) -> Non
                 lines.write(line_of(record))
             lines.keep_part = True
     assert (tmp_path / "out.jsonl.part").exists()
-
-
-def test_one_process_writes_at_a_time(tmp_path: Path) -> None:
-    path = tmp_path / "out.jsonl"
-    with ResumableLines(path, RUN), pytest.raises(UsageError, match="another process is writing it"), alone_with(path):
-        pass
-    resumed(path, 1, force=True)
 
 
 def test_a_device_is_refused() -> None:

@@ -1,24 +1,19 @@
 """When each rule stops, by hand, and what it says."""
 
-import json
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tracerank.errors import CheckpointError, UsageError
+from tracerank.errors import UsageError
 from tracerank.stopping.rules import (
-    RECOVERY,
     BetaRule,
     ExpectedGain,
     FixedK,
     State,
     WindowRule,
-    read_recovery,
 )
-from tracerank.votes.folders import SHIPPED, folder_of
 
 AGREED = State(4, (4,), 0.9, agrees=True, run=4)
 SPLIT = State(4, (2, 2), 0.4, agrees=True, run=1)
@@ -97,13 +92,3 @@ def test_where_nothing_is_known_it_goes_on_and_says_so() -> None:
 def test_one_wish_between_0_and_1_is_taken(wrong: dict[str, float]) -> None:
     with pytest.raises(UsageError, match="one of within, price and target"):
         ExpectedGain(**wrong)
-
-
-@pytest.mark.parametrize(
-    "damage", [{"weights": {"lead": 1.0}, "checksum": None}, {"bias": "x"}, {"bias": 2.0}, {"format": "other"}]
-)
-def test_a_damaged_file_is_an_error_that_names_it(damage: dict[str, object], tmp_path: Path) -> None:
-    about = json.loads((folder_of(SHIPPED) / RECOVERY).read_text(encoding="utf-8"))
-    (tmp_path / RECOVERY).write_text(json.dumps(about | damage), encoding="utf-8")
-    with pytest.raises(CheckpointError, match=RECOVERY):
-        read_recovery(tmp_path)

@@ -1,6 +1,7 @@
 """The bridge from pools to scores: whatever the embedder or checkpoint does wrong is said in one line."""
 
 import math
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -12,12 +13,14 @@ from tests.worlds import generate_pools
 from tracerank.embedding.base import EncoderIdentity, HashEmbedder
 from tracerank.errors import CheckpointError, EmbeddingError, TraceRankError
 from tracerank.pools.pool import Pool
-from tracerank.pools.types import Question, Rollout
+from tracerank.pools.types import BROWSING, Question, Rollout
 from tracerank.trace import selector as module
 from tracerank.trace.checkpoint import Checkpoint
+from tracerank.trace.likeness import Likeness
 from tracerank.trace.net import TraceNet
 from tracerank.trace.recipe import CONTROLS, WEBQA_RECIPE, NetConfig
 from tracerank.trace.selector import TraceSelector
+from tracerank.votes.base import UNLIKE
 
 WIDTH = 32
 
@@ -115,9 +118,21 @@ def test_vectors_that_cannot_be_used_are_refused_in_one_line(spoil, complaint: s
     assert "\n" not in str(caught.value)
 
 
-def test_a_checkpoint_of_another_encoder_is_refused() -> None:
-    with pytest.raises(CheckpointError, match=r"'hash-32'.*'hash-64'"):
-        selector(embedder=HashEmbedder(64))
+@pytest.mark.parametrize(("name", "width"), [("hash-64", 64), ("hash-32", 64), ("other", 32)])
+def test_a_checkpoint_of_another_encoder_is_refused(name: str, width: int) -> None:
+    embedder = HashEmbedder(width)
+    embedder.name = name
+    with pytest.raises(CheckpointError, match=rf"'hash-32' \(32 wide\).*'{name}' \({width} wide\)"):
+        selector(embedder=embedder)
+
+
+def test_pools_of_the_other_setting_are_unlike_those_trained_on_where_these_are_known() -> None:
+    known, unknown = selector(), selector()
+    likeness = Likeness(tuple(known.embedder.embed(["anything"])[0].tolist()), least=-1.0)
+    known.checkpoint = replace(known.checkpoint, likeness=likeness)
+    browsing = Pool.of(Question("q", "?"), [replace(each, setting=BROWSING) for each in pool("a", "b").rollouts])
+    notes = [chooser.decide(each).note for chooser in (known, unknown) for each in (pool("a", "b"), browsing)]
+    assert notes == [None, UNLIKE, None, None]
 
 
 def test_an_official_checkpoint_needs_vectors_of_its_width(tmp_path: Path) -> None:

@@ -45,6 +45,14 @@ def examples(tmp_path_factory: pytest.TempPathFactory) -> ExampleSet:
     return prepare_examples(generate_pools(200, seed=3), WEBQA_RECIPE, PLAN, HashEmbedder(32), folder, "world")
 
 
+@pytest.fixture(scope="module")
+def whole(examples: ExampleSet, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[float]]:
+    """A run that nothing disturbed, and the losses of its steps."""
+    folder, losses = tmp_path_factory.mktemp("whole"), list[float]()
+    train(examples, SMALL, WEBQA_RECIPE, PLAN, folder, on_step=losses.append)
+    return folder, losses
+
+
 def weights(folder: Path) -> dict[str, torch.Tensor]:
     return load_file(folder / "model.safetensors")
 
@@ -70,31 +78,30 @@ def stop_after(steps: int) -> OnStep:
     return on_step
 
 
-def test_the_same_seed_gives_the_same_weights_and_another_seed_others(examples: ExampleSet, tmp_path: Path) -> None:
-    train(examples, SMALL, WEBQA_RECIPE, PLAN, tmp_path / "a")
-    train(examples, SMALL, WEBQA_RECIPE, PLAN, tmp_path / "b")
-    train(examples, SMALL, WEBQA_RECIPE, replace(PLAN, seed=7), tmp_path / "c")
-    assert same(tmp_path / "a", tmp_path / "b")
-    assert not same(tmp_path / "a", tmp_path / "c")
+@pytest.mark.parametrize(("seed", "is_same"), [(PLAN.seed, True), (7, False)])
+def test_the_same_seed_gives_the_same_weights_and_another_seed_others(
+    examples: ExampleSet, whole: tuple[Path, list[float]], tmp_path: Path, seed: int, is_same: bool
+) -> None:
+    train(examples, SMALL, WEBQA_RECIPE, replace(PLAN, seed=seed), tmp_path)
+    assert same(whole[0], tmp_path) == is_same
 
 
 @pytest.mark.parametrize("steps", [1, 4, 7, 8, 11])
 def test_a_run_stopped_anywhere_ends_with_identical_weights_and_figures(
-    examples: ExampleSet, tmp_path: Path, steps: int
+    examples: ExampleSet, whole: tuple[Path, list[float]], tmp_path: Path, steps: int
 ) -> None:
-    whole: list[float] = []
-    rest: list[float] = []
-    train(examples, SMALL, WEBQA_RECIPE, PLAN, tmp_path / "whole", on_step=whole.append)
+    (folder, losses), rest = whole, list[float]()
     with pytest.raises(Stop):
-        train(examples, SMALL, WEBQA_RECIPE, PLAN, tmp_path / "cut", on_step=stop_after(steps))
-    train(examples, SMALL, WEBQA_RECIPE, PLAN, tmp_path / "cut", on_step=rest.append)
-    assert rest == whole[steps - 1 :]  # the step that was stopped is taken again, and none before it
-    assert same(tmp_path / "whole", tmp_path / "cut")
-    assert (tmp_path / "whole" / "config.json").read_text() == (tmp_path / "cut" / "config.json").read_text()
+        train(examples, SMALL, WEBQA_RECIPE, PLAN, tmp_path, on_step=stop_after(steps))
+    train(examples, SMALL, WEBQA_RECIPE, PLAN, tmp_path, on_step=rest.append)
+    assert rest == losses[steps - 1 :]  # the step that was stopped is taken again, and none before it
+    assert same(folder, tmp_path)
+    assert (folder / "config.json").read_text() == (tmp_path / "config.json").read_text()
 
 
-def test_a_run_killed_by_the_system_ends_with_identical_weights(examples: ExampleSet, tmp_path: Path) -> None:
-    train(examples, SMALL, WEBQA_RECIPE, PLAN, tmp_path / "whole")
+def test_a_run_killed_by_the_system_ends_with_identical_weights(
+    examples: ExampleSet, whole: tuple[Path, list[float]], tmp_path: Path
+) -> None:
     script = (
         "import sys\n"
         "from tests.trace.test_train import PLAN, SMALL\n"
@@ -118,7 +125,7 @@ def test_a_run_killed_by_the_system_ends_with_identical_weights(examples: Exampl
         child.wait()
         child.stdout.close()
     train(examples, SMALL, WEBQA_RECIPE, PLAN, tmp_path / "killed")
-    assert same(tmp_path / "whole", tmp_path / "killed")
+    assert same(whole[0], tmp_path / "killed")
 
 
 def test_another_plan_does_not_continue_a_run(examples: ExampleSet, tmp_path: Path) -> None:

@@ -14,6 +14,8 @@ class Elements(HTMLParser):
         super().__init__()
         self.found: list[tuple[str, dict[str, str | None]]] = []
         self.texts: dict[str, str] = {}
+        self.words = ""
+        """All other text."""
         self._open: str | None = None
         self.feed(page.decode())
 
@@ -26,7 +28,9 @@ class Elements(HTMLParser):
         self._open = None
 
     def handle_data(self, data: str) -> None:
-        if self._open is not None:
+        if self._open is None:
+            self.words += data
+        else:
             self.texts[self._open] = self.texts.get(self._open, "") + data
 
     def policy(self) -> str:

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator
 import pytest
 
 from tests.builders import pool_of, ranked, rollout
+from tests.evaluation.folders import Confident
 from tests.scripted_chat import FakeChat
 from tracerank.chat.solagg import SolAgg
 from tracerank.chat.verifier import Verifier
@@ -18,19 +19,6 @@ from tracerank.votes.escalation import Escalating
 
 def asked_pool(name: str, *answers: str | None) -> Pool:
     return pool_of(*(rollout(answer, ranked(f"q {answer}", f"{answer} is it")) for answer in answers), question=name)
-
-
-class Told:
-    """The first answer, with a confidence by question."""
-
-    name = "told"
-
-    def __init__(self, **sure: float | None) -> None:
-        self.sure = sure
-
-    def decide(self, pool: Pool) -> Decision:
-        first = pool.rollouts[0]
-        return Decision(pool.question.id, first.answer, 0, group=(0,), confidence=self.sure.get(pool.question.id))
 
 
 class Last:
@@ -57,7 +45,7 @@ POOLS = [asked_pool(name, "Rome", "Oslo") for name in ("sure", "unsure", "silent
 
 
 def both(second: Method, below: float = 0.6) -> list[Decision]:
-    first = Told(sure=0.9, unsure=0.3, silent=None, edge=0.6)
+    first = Confident(sure=0.9, unsure=0.3, edge=0.6)
     return [decision for _, decision in decide_stream(Escalating(first, second, below), POOLS)]
 
 
@@ -92,7 +80,7 @@ def test_a_decision_says_that_it_was_escalated_why_and_what_was_before() -> None
 
 def test_the_same_answer_in_other_words_confirms_and_keeps_its_confidence() -> None:
     pool = asked_pool("unsure", "Rome", "It was Rome.")
-    decision = Escalating(Told(unsure=0.3), Last(), 0.6).decide(pool)
+    decision = Escalating(Confident(unsure=0.3), Last(), 0.6).decide(pool)
     assert decision.escalated is not None
     assert (decision.escalated.outcome, decision.answer, decision.confidence) == ("confirmed", "Rome", 0.3)
 
@@ -116,7 +104,7 @@ def test_what_settles_nothing_leaves_the_first_decision_and_is_counted(second: L
 
 def test_a_failure_is_told_although_there_is_a_decision() -> None:
     told: list[tuple[str, str]] = []
-    escalating = Escalating(Told(unsure=0.3), Last("unsure"), 0.6)
+    escalating = Escalating(Confident(unsure=0.3), Last("unsure"), 0.6)
     [(_, decision)] = decide_stream(escalating, POOLS[1:2], lambda pool, why: told.append((pool.question.id, why)))
     assert told == [("unsure", "gave up")]
     assert (decision.failure, decision.problem) == ("gave up", None)
@@ -136,7 +124,7 @@ def test_a_wrong_key_ends_the_run_as_it_does_without_escalation() -> None:
 def test_what_nobody_answered_is_not_escalated() -> None:
     second = Last()
     empty = asked_pool("unsure", None, None)
-    assert Escalating(Told(unsure=0.1), second, 0.6).decide(empty).answer is None
+    assert Escalating(Confident(unsure=0.1), second, 0.6).decide(empty).answer is None
     assert second.asked == []
 
 
@@ -153,4 +141,4 @@ def test_a_verifier_and_an_aggregator_stand_behind_the_shipped_selector() -> Non
 
 def test_a_threshold_that_asks_nobody_is_refused() -> None:
     with pytest.raises(UsageError, match="above 0"):
-        Escalating(Told(), Last(), 0.0)
+        Escalating(Confident(), Last(), 0.0)

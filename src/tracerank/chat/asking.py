@@ -92,27 +92,6 @@ def fit_words(texts: Sequence[str], budget: int) -> list[str]:
     return [cut_words(text, level) for text in texts]
 
 
-UNSAID = ""
-"""The short answer of what gives none."""
-_COPIED = re.compile(r"the short answer that|what the answer says", re.I)
-"""The words of our own prompt, copied where an answer belongs."""
-_NO_ANSWERS = frozenset(("none", "n/a", "na", "null", "no answer", "not given", "not stated", "unknown"))
-
-
-def short_answer(reply: ChatReply, label: str) -> str | None:
-    """What the first line with this label says in a reply; ``UNSAID``: that there is none; None: no such line."""
-    found = re.search(
-        rf"^[ \t*_#>-]{{0,6}}(?:Answer )?{label}[ *_]{{0,4}}:[ *_]{{0,4}}(.*)$", reply.spoken, re.M | re.I
-    )
-    if found is None or not found[1].strip() or (reply.is_cut and found.end() == len(reply.spoken)):
-        return None
-    if _COPIED.match(found[1]):
-        return None
-    text = found[1].strip().rstrip("*_ ")
-    bare = text[1:-1] if len(text) > 2 and text[0] == text[-1] == '"' else text
-    return UNSAID if bare.lower().strip(" .()") in _NO_ANSWERS else bare
-
-
 ATTEMPTS = 3
 """How often a prompt is put; the later times with a temperature, because without one the reply would be the same."""
 
@@ -140,20 +119,6 @@ def strict_reply(
 
 Item = TypeVar("Item")
 Made = TypeVar("Made")
-
-
-def tried(ask: Callable[[Item], Made]) -> Callable[[Item], Made | ChatError]:
-    """What comes of asking about one item, or why that failed; raises where no other item can fare better."""
-
-    def attempt(item: Item) -> Made | ChatError:
-        try:
-            return ask(item)
-        except ChatError as error:
-            if error.ends_all:
-                raise
-            return error
-
-    return attempt
 
 
 class CountedChat:
@@ -186,9 +151,8 @@ class CountedChat:
         return reply
 
     def _count(self, reply: ChatReply) -> None:
-        if (usage := reply.usage) is not None:
-            with self._lock:
-                self._usage = usage if self._usage is None else self._usage + usage
+        with self._lock:
+            self._usage = Usage.total((self._usage, reply.usage))
 
 
 def in_order(work: Callable[[Item], Made], items: Iterable[Item], window: int, stop: threading.Event) -> Iterator[Made]:

@@ -4,12 +4,12 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 
-from tracerank.chat.asking import AskingMethod, CountedChat, Room, all_of, fit_words, quoted, tried
+from tracerank.chat.asking import AskingMethod, CountedChat, Room, all_of, fit_words, quoted
 from tracerank.chat.prompts import prompt_text
 from tracerank.chat.replies import PaperRule, first_tagged, report_in, tagged_or_declared, without_tags
 from tracerank.chat.transcripts import solution_of, steps_of, transcript_lines
 from tracerank.chat.written import Written, ask_for_answer, say, written_decision
-from tracerank.endpoints.chat import ChatMessage, Sampling
+from tracerank.endpoints.chat import ChatMessage, Sampling, tried
 from tracerank.errors import ChatError
 from tracerank.pools.pool import Pool
 from tracerank.pools.types import Retained, Rollout

@@ -17,10 +17,9 @@ from tracerank.chat.asking import (
     fit_words,
     quoted,
     strict_reply,
-    tried,
 )
 from tracerank.chat.prompts import prompt_text
-from tracerank.endpoints.chat import VERDICT_TOKENS, ChatReply, Sampling, TokenLogprob
+from tracerank.endpoints.chat import VERDICT_TOKENS, ChatReply, Sampling, TokenLogprob, tried
 from tracerank.errors import ChatError
 from tracerank.pools.pool import Pool
 from tracerank.pools.types import Evidence, Retained, Rollout

@@ -4,7 +4,6 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from tracerank.cli.terminal import note
-from tracerank.errors import UsageError
 
 if TYPE_CHECKING:  # what takes longer to import than --help may take
     from tracerank.evaluation.labels import Labelling
@@ -14,18 +13,12 @@ if TYPE_CHECKING:  # what takes longer to import than --help may take
 def labelling_named(text: str, *, is_checked: bool = False) -> "Labelling":
     """The labelling by a rule; ``is_checked`` also compares exact match and the file's with meaning."""
     from tracerank.evaluation.agreement import BesideMeaning
-    from tracerank.evaluation.labels import JUDGE, RULES, Labelling
+    from tracerank.evaluation.judging import judge_at
+    from tracerank.evaluation.labels import JUDGE, Labelling
 
     rule, _, address = text.strip().partition(":")
-    if rule not in RULES or bool(address) != (rule == JUDGE):
-        known = ", ".join((*(name for name in RULES if name != JUDGE), f"{JUDGE}:URL#MODEL"))
-        raise UsageError(f"--labels {text!r}: known are {known}")
-    judge = None
-    if address:
-        from tracerank.evaluation.judging import judge_at
-
-        judge = judge_at(address)
-    return Labelling(rule, judge, BesideMeaning() if is_checked else None)
+    beside = BesideMeaning() if is_checked else None
+    return Labelling(JUDGE, judge_at(address), beside) if rule == JUDGE else Labelling(text.strip(), beside=beside)
 
 
 def note_judge(labelling: "Labelling") -> None:

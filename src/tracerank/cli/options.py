@@ -229,9 +229,9 @@ escalation_options = together(
 _METHOD: dict[str, Decorator[Any]] = {
     "equality": choice(
         "--equality",
-        ("exact", "default", "meaning", "llm"),
+        ("exact", "default", "meaning"),
         "When a vote counts two answers as one: the same words (the paper's), the same number, date or short answer, "
-        "the same assertion, or by the model of --chat.",
+        "or the same assertion.",
         default="exact",
     ),
     "form": choice(
@@ -246,7 +246,7 @@ _METHOD: dict[str, Decorator[Any]] = {
         default="auto",
     ),
     "seed": seed_option("Seed of random choices."),
-    "chat": option("--chat URL#MODEL", "Chat server, for --equality llm and methods that ask a model."),
+    "chat": option("--chat URL#MODEL", "Chat server, for methods that ask a model."),
     "chat_context": option("--chat-context N", "Tokens that the chat model holds.", click.IntRange(512)),
     "chat_tokens": option("--chat-tokens N", "Most tokens of a reply, thinking included.", COUNT),
     "chat_time": option("--chat-time S", "Seconds that a reply of the chat model may take; 3600 by default."),

@@ -2,6 +2,7 @@
 
 import gc
 import os
+from typing import TYPE_CHECKING
 
 import click
 
@@ -9,8 +10,10 @@ from tracerank.cli import options as opt
 from tracerank.cli.terminal import note
 from tracerank.errors import UsageError
 from tracerank.extras import needed
-from tracerank.methods import MethodOptions, load_method
 from tracerank.serving.settings import DEFAULT_SETTINGS, MAX_SAMPLES, MEGABYTE, ServiceSettings
+
+if TYPE_CHECKING:
+    from tracerank.methods import MethodOptions
 
 TOKEN_VARIABLE = "TRACERANK_SERVICE_TOKEN"
 
@@ -44,7 +47,7 @@ TOKEN_VARIABLE = "TRACERANK_SERVICE_TOKEN"
 @opt.quiet_option
 def serve(
     method: str,
-    options: MethodOptions,
+    options: "MethodOptions",
     host: str,
     port: int,
     allow_host: list[str],
@@ -60,6 +63,8 @@ def serve(
     POST /v1/select, /v1/explain and /v2/rerank; /docs describes them, /metrics is for Prometheus. A bearer token is
     required if TRACERANK_SERVICE_TOKEN is set.
     """
+    from tracerank.methods import load_method
+
     with needed("serving needs", "serve", UsageError):
         from tracerank.serving.app import create_app, run
         from tracerank.serving.security import allowed_hosts, is_loopback
@@ -91,11 +96,13 @@ def serve(
 @click.command(epilog=opt.example("tracerank mcp"))
 @opt.method_option()
 @opt.method_options("equality", "form", "answers", "encoder")
-def mcp(method: str, options: MethodOptions) -> None:
+def mcp(method: str, options: "MethodOptions") -> None:
     """Serve selection over the Model Context Protocol, on stdin and stdout.
 
     Tools: select_rollout and explain_selection.
     """
+    from tracerank.methods import load_method
+
     with needed("the MCP server needs", "serve", UsageError):
         from tracerank.serving.mcp import run
     run(load_method(method, options))

@@ -4,9 +4,9 @@ Sends nothing itself; ``chat_http.py`` talks to servers.
 """
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 from tracerank.errors import ChatError
 
@@ -63,6 +63,12 @@ class Usage:
             self.completion_tokens + other.completion_tokens,
             self.calls + other.calls,
         )
+
+    @classmethod
+    def total(cls, counts: "Iterable[Usage | None]") -> "Usage | None":
+        """The sum of those that are known; None: none is."""
+        known = [one for one in counts if one is not None]
+        return sum(known[1:], start=known[0]) if known else None
 
 
 VERDICT_TOKENS = 4096
@@ -241,6 +247,24 @@ class ChatModel(Protocol):
     def reply(self, messages: Sequence[ChatMessage], sampling: Sampling, tools: Sequence[ChatTool] = ()) -> ChatReply:
         """The reply; raises ``ChatError`` when there is none, ``EmptyReply`` when it says nothing."""
         ...
+
+
+Item = TypeVar("Item")
+Made = TypeVar("Made")
+
+
+def tried(ask: Callable[[Item], Made]) -> Callable[[Item], Made | ChatError]:
+    """What comes of asking about one item, or why that failed; raises where no other item can fare better."""
+
+    def attempt(item: Item) -> Made | ChatError:
+        try:
+            return ask(item)
+        except ChatError as error:
+            if error.ends_all:
+                raise
+            return error
+
+    return attempt
 
 
 def sendable(text: str) -> str:

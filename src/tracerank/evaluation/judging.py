@@ -17,17 +17,8 @@ from typing import Any
 from tracerank.answers.exact import exact_match
 from tracerank.answers.meaning.rightness import MAX_REFERENCES, is_right
 from tracerank.cache_folders import default_reply_folder
-from tracerank.chat.asking import (
-    CountedChat,
-    all_of,
-    cut_words,
-    in_order,
-    quoted,
-    short_answer,
-    strict_reply,
-    tried,
-)
-from tracerank.endpoints.chat import VERDICT_TOKENS, ChatModel, ChatReply, Sampling
+from tracerank.chat.asking import CountedChat, all_of, cut_words, in_order, quoted, strict_reply
+from tracerank.endpoints.chat import VERDICT_TOKENS, ChatModel, ChatReply, Sampling, tried
 from tracerank.errors import ChatError, UsageError
 from tracerank.evaluation.agreement import Agreement
 from tracerank.pools.pool import Pool
@@ -44,8 +35,9 @@ class Verdict(StrEnum):
 # In capitals anywhere, else at the beginning of a line and parted from what follows: "a correct guess" is no verdict.
 _WORDS = r"NOT[ _]ATTEMPTED|NOT CORRECT|INCORRECT|CORRECT"
 _VERDICT = re.compile(rf"""\b({_WORDS})\b|^[\s*_"'(]{{0,8}}((?i:{_WORDS}))(?=[\s*_"')]{{0,8}}(?:[,;:!.\n]|\Z))""", re.M)
-
-
+_SHORT = re.compile(r"^[ \t*_#>-]{0,6}Short answer[ *_]{0,4}:[ *_]{0,4}(.*)$", re.M | re.I)
+_COPIED = re.compile(r"what the answer says", re.I)
+"""The words of our own prompt, copied where an answer belongs."""
 PROMPT_WORDS = 1_500
 """Of an answer, about 2,000 tokens."""
 
@@ -129,8 +121,17 @@ class AnswerJudge:
 
 def verdict_by_rule(reply: ChatReply, question: str, references: Sequence[str]) -> Verdict | None:
     """Correct where the short answer means a reference, else the model's verdict; None: the reply has neither."""
-    short = short_answer(reply, "Short answer")
+    short = short_answer(reply)
     return Verdict.CORRECT if short and is_right(question, short, references) else verdict_in(reply)
+
+
+def short_answer(reply: ChatReply) -> str:
+    """What the line with that label says; empty: there is none, or it is cut off or our own."""
+    found = _SHORT.search(reply.spoken)
+    if found is None or _COPIED.match(found[1]) or (reply.is_cut and found.end() == len(reply.spoken)):
+        return ""
+    text = found[1].strip().rstrip("*_ ")
+    return text[1:-1] if len(text) > 2 and text[0] == text[-1] == '"' else text
 
 
 def verdict_in(reply: ChatReply) -> Verdict | None:

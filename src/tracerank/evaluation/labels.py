@@ -55,7 +55,7 @@ class Labelling:
     def __init__(self, rule: str = AUTO, judge: AnswerJudge | None = None, beside: BesideMeaning | None = None) -> None:
         """``judge`` is for the rule of that name alone; ``beside`` compares other judgements with meaning."""
         if rule not in _COMPARES:
-            raise UsageError(f"labels by {rule!r} are unknown; known are {', '.join(RULES)}")
+            raise UsageError(f"--labels {rule!r}: known are {', '.join(RULES)}; {JUDGE} as {JUDGE}:URL#MODEL")
         if (rule == JUDGE) != (judge is not None):
             raise UsageError("labels by a judge need a chat server and its model's name: --labels judge:URL#MODEL")
         self.rule, self.judge, self.beside = rule, judge, beside

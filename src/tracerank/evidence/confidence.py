@@ -78,7 +78,7 @@ def agreement(votes: float, k: int, level: float) -> float:
 
 
 def grounds(features: Mapping[str, float], has_evidence: bool) -> dict[str, float]:
-    """What speaks for an answer besides votes, by column; kinds say little where agents answer from memory."""
+    """The support of an answer besides votes, by column; 0 without evidence, where the kind says little."""
     if not has_evidence:
         return {EVIDENCE: 0.0, KIND: 0.0}
     return {EVIDENCE: features["chain_recall"] - USUAL_EVIDENCE, KIND: features["kind_lift"] - USUAL_KIND}
@@ -123,7 +123,7 @@ class Calibration:
 
 
 def read_confidence(folder: str | Path) -> Calibration | None:
-    """The calibration in a selector's folder; None: there is none."""
+    """The calibration in a selector's folder; None if the folder has none."""
     path = folder_of(folder) / CONFIDENCE
     if not path.exists():
         return None
@@ -134,7 +134,7 @@ def read_confidence(folder: str | Path) -> Calibration | None:
 
 @cache
 def shipped_confidence() -> Calibration:
-    """What comes with the package, for every method that has none of its own."""
+    """The calibration that comes with the package, for every method without its own."""
     found = read_confidence(SHIPPED)
     if found is None:
         raise CheckpointError(f"{folder_of(SHIPPED) / CONFIDENCE}: missing; install the package again")

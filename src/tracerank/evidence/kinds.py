@@ -1,11 +1,11 @@
 """The kind of answer that is wanted: whether a form looks like what the question asks for.
 
-It breaks ties and shows yes and no where they were not asked for; against votes it is no argument (``table.py``).
+It breaks ties and shows yes and no where they were not asked for; it never overturns votes (``table.py``).
 
 What kind of answer a question of this wording tends to have is estimated by a small log-linear model over cues of the
 question. Its weights were fitted on the train questions of public question sets (``python -m
 studies.shipped_weights.kinds``), on the wording of questions and the look of their answers alone. Cues are English;
-other languages give none and no preference.
+questions in other languages have no cues and prefer no kind.
 """
 
 import re

@@ -35,7 +35,7 @@ class Level:
     """What the user's pools say of their agent."""
 
     agreement: float
-    """Probability that two rollouts on one question mean the same; failed ones and abstentions agree with none."""
+    """Probability that two rollouts on one question mean the same; failed ones and abstentions never agree."""
     error: float
     """Its standard error over questions."""
     pools: int

@@ -166,7 +166,7 @@ def minimised(loss: Callable[[Floats], tuple[float, Floats]], start: Floats, bou
             if new_value <= value + 1e-4 * float(slope @ (there - at)):
                 break
         else:
-            break  # the loss cannot be told from its rounding any more
+            break  # the loss changes by less than its rounding error
         moved, turned = there - at, new_slope - slope
         bent = float(moved @ turned)
         if bent > 1e-12 * float(moved @ moved):

@@ -150,7 +150,7 @@ class EvidenceSelector(Selector):
 
 
 def choose(model: Logistic, table: EvidenceTable) -> Choice:
-    """The likeliest meaning; what only breaks ties counts for none that another with more votes beats without it."""
+    """The likeliest meaning; tie-breaking features only count for those that no meaning with more votes beats."""
     without = model.scores(table.values * _OVERTURNING, COLUMNS)
     has_more = table.votes > table.votes[:, None]
     is_beaten = (has_more & (without >= without[:, None])).any(axis=1)
@@ -191,7 +191,7 @@ def _nearness(answer: str, question: str, asked: frozenset[str]) -> float:
 
 
 class Grounds:
-    """Which texts speak for an answer: those that hold it, by the question's rare words around it."""
+    """Which texts support an answer: those that contain it, weighted by the question's rare words around it."""
 
     def __init__(self, evidence: PoolEvidence, lines: TextLines) -> None:
         self._lines = lines
@@ -199,7 +199,7 @@ class Grounds:
         self._forms = {index: form for form in evidence.forms for index in form.rollouts}
 
     def of(self, rollouts: Sequence[Rollout]) -> dict[int, ReadWeights]:
-        """Sample id to the weights of its evidence, which sum to one; all 0: no text speaks for its answer."""
+        """Sample id to the weights of its evidence, which sum to one; all 0 if no text supports its answer."""
         return {
             rollout.sample_id: self._read(rollout, self._forms.get(index)) for index, rollout in enumerate(rollouts)
         }

@@ -29,7 +29,7 @@ class Trail(NamedTuple):
     """What one rollout searched for and saw."""
 
     queries: tuple[str, ...]
-    """As they were asked, distinct."""
+    """Distinct, as written."""
     texts: int
     """A bit for each text that is searched."""
 

@@ -111,7 +111,7 @@ def terms(words: Sequence[str]) -> Sequence[str]:
 
 
 def content_words(words: Sequence[str]) -> Sequence[str]:
-    """Words that belong to a subject; all of them when none does."""
+    """The words that belong to a subject; all of the words if there are no such words."""
     return contentful(terms(words))
 
 

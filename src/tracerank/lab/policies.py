@@ -1,6 +1,6 @@
 """An agent to be sampled, and the one that ``lab rollout`` opens: a chat model over an index."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
@@ -21,8 +21,8 @@ class Policy(Protocol):
         """Settles, with seed and question, what is sampled: ``chat:URL#MODEL:tags``."""
         ...
 
-    def rollouts(self, question: Question, samples: Iterable[int], seed: int = 0) -> Iterator[Rollout]:
-        """The rollouts with these sample ids, in their order."""
+    def rollout(self, question: Question, sample: int, seed: int = 0) -> Rollout:
+        """The rollout with this sample id."""
         ...
 
 

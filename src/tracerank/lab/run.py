@@ -9,7 +9,7 @@ from itertools import islice
 from pathlib import Path
 from queue import SimpleQueue
 from threading import Thread
-from typing import Any, NamedTuple
+from typing import Any
 
 from tracerank.endpoints.chat import Usage
 from tracerank.errors import ChatError
@@ -21,14 +21,8 @@ from tracerank.runs.atomic import line_of, write_lines
 from tracerank.runs.resumable import ResumableLines
 from tracerank.sampling.run_log import FAILED, has_failed
 
-
-class Task(NamedTuple):
-    """Rollouts of one question that are still to be made."""
-
-    question: Question
-    samples: tuple[int, ...]
-
-
+Task = tuple[Question, int]
+"""A rollout that is still to be made: its question and sample id."""
 Sampled = tuple[Question, Rollout]
 
 
@@ -59,8 +53,7 @@ class Tally:
         self.rollouts += 1
         self.resumed += is_resumed
         self.first_problem = self.first_problem or rollout.problem
-        if rollout.usage is not None:
-            self.usage = rollout.usage if self.usage is None else self.usage + rollout.usage
+        self.usage = Usage.total((self.usage, rollout.usage))
         if has_failed(rollout):
             self.failed += 1
             return
@@ -123,28 +116,26 @@ def sample_pools(
 
 def tasks_left(questions: Iterable[Question], k: int, done: Collection[tuple[str, int]] = ()) -> Iterator[Task]:
     """The samples 0 to k-1 of every question without those that are done, given as question id and sample id."""
-    for question in questions:
-        if samples := tuple(sample for sample in range(k) if (question.id, sample) not in done):
-            yield Task(question, samples)
+    return ((question, number) for question in questions for number in range(k) if (question.id, number) not in done)
 
 
 def sample(agent: Agent, tasks: Iterable[Task], seed: int = 0) -> Iterator[Sampled]:
     """The rollouts as they are made, several at once."""
-    single = (Task(task.question, (number,)) for task in tasks for number in task.samples)
-    finished: SimpleQueue[list[Sampled] | BaseException] = SimpleQueue()
+    left = iter(tasks)
+    finished: SimpleQueue[Sampled | BaseException] = SimpleQueue()
 
-    def work(task: Task) -> None:
+    def work(question: Question, number: int) -> None:
         try:
-            finished.put(_made(agent.policy, task, seed))
+            finished.put((question, _made(agent.policy, question, number, seed)))
         except BaseException as error:  # raised where the results are taken
             finished.put(error)
 
     under_way = 0
     while True:
-        for task in islice(single, agent.concurrency - under_way):
+        for task in islice(left, agent.concurrency - under_way):
             # Not an executor: its threads are waited for at exit, and a user who interrupts should not wait for a
             # server.
-            Thread(target=work, args=(task,), daemon=True).start()
+            Thread(target=work, args=task, daemon=True).start()
             under_way += 1
         if not under_way:
             return
@@ -152,17 +143,17 @@ def sample(agent: Agent, tasks: Iterable[Task], seed: int = 0) -> Iterator[Sampl
         under_way -= 1
         if isinstance(result, BaseException):
             raise result
-        yield from result
+        yield result
 
 
-def _made(policy: Policy, task: Task, seed: int) -> list[Sampled]:
-    """The rollouts of a task; where a server fails they keep their position, with the reason."""
+def _made(policy: Policy, question: Question, number: int, seed: int) -> Rollout:
+    """The rollout; where a server fails, one with the reason."""
     try:
-        return [(task.question, rollout) for rollout in policy.rollouts(task.question, task.samples, seed)]
+        return policy.rollout(question, number, seed)
     except ChatError as error:
         if error.ends_all:
             raise
-        return [(task.question, Rollout(number, None, problem=f"{FAILED}{error}")) for number in task.samples]
+        return Rollout(number, None, problem=f"{FAILED}{error}")
 
 
 def write_in_order(part: Path, path: Path, questions: Sequence[Question]) -> None:

@@ -165,8 +165,6 @@ def normalised(search: Search) -> Search:
 
 def record_to_view(item: object, location: str = "") -> View:
     """The tool event of a browsing transcript that an object describes; ``location``: where it stands, for messages."""
-    if isinstance(item, dict):  # a view that hangs nowhere leaves these out
-        item = {"parent": None, "cursor": None, **item}
     return _checked(item, View, location)
 
 
@@ -234,5 +232,5 @@ def _check_schema(schema: object) -> None:
 
 
 def write_pools(path: str | os.PathLike[str], pools: Iterable[Pool]) -> None:
-    """Write pools as canonical JSON Lines, gzip-compressed when the name ends with .gz; all of the file or none."""
+    """Write pools as canonical JSON Lines, compressed if the name ends with .gz; the file appears whole or not."""
     write_lines(path, (rollout_to_record(pool.question, one) for pool in pools for one in pool.rollouts))

@@ -4,7 +4,7 @@ Works on parsed views only: it reads no page text and knows no transcript format
 returned page header or the navigation behind the view establishes it; everything else stays in a group of its own.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from operator import is_
 from typing import NamedTuple
@@ -35,7 +35,7 @@ def link_documents(rollouts: Sequence[Rollout], rules: UrlRules = DEFAULT) -> tu
     """The rollouts with the documents of their evidence resolved over exactly these rollouts."""
     if not any(rollout.views for rollout in rollouts):
         return tuple(rollouts)
-    linking = _Linking(numbered_pages(rollouts, rules), rules)
+    linking = _Linking(rollouts, rules)
     return tuple([linking.linked(rollout) if rollout.views else rollout for rollout in rollouts])
 
 
@@ -44,7 +44,7 @@ def document_keys(rollouts: Sequence[Rollout], rules: UrlRules = DEFAULT) -> lis
 
     None: nothing is known about the source.
     """
-    linking = _Linking(numbered_pages(rollouts, rules), rules)
+    linking = _Linking(rollouts, rules)
     keys: list[list[str | None]] = []
     for rollout in rollouts:
         sources = linking.sources(rollout)
@@ -55,14 +55,13 @@ def document_keys(rollouts: Sequence[Rollout], rules: UrlRules = DEFAULT) -> lis
     return keys
 
 
-def numbered_pages(rollouts: Sequence[Rollout], rules: UrlRules = DEFAULT) -> dict[str, str]:
+def _numbered_pages(rollouts: Iterable[Rollout], rules: UrlRules) -> Mapping[str, str]:
     """The URL of every ``Doc N`` for which complete headers establish exactly one; keyed by N."""
     urls: dict[str, dict[str, str]] = {}
     for rollout in rollouts:
         for view in rollout.views:
-            if view.number is None or view.url is None or view.cursor is None:
-                continue
-            if view.is_valid and view.kind == "document":
+            is_page = view.is_valid and view.kind == "document" and view.cursor is not None
+            if is_page and view.number is not None and view.url is not None:
                 urls.setdefault(view.number, {}).setdefault(refine_url(view.url, rules), view.url)
     return {number: next(iter(spellings.values())) for number, spellings in urls.items() if len(spellings) == 1}
 
@@ -78,10 +77,9 @@ def fallback_key(view: View, sample_id: int, rules: UrlRules = DEFAULT) -> str:
 class _Linking:
     """What the views of some rollouts say together."""
 
-    def __init__(self, support: Mapping[str, str], rules: UrlRules) -> None:
-        """``support`` maps the N of a bare ``Doc N`` to its URL."""
+    def __init__(self, rollouts: Sequence[Rollout], rules: UrlRules) -> None:
         self.rules = rules
-        self.support = support
+        self._numbered = _numbered_pages(rollouts, rules)
         self._pages: dict[tuple[object, ...], _Source | None] = {}
         """By what a header says: rollouts open the same pages."""
 
@@ -125,7 +123,7 @@ class _Linking:
         """The page that a header names; None: it does not."""
         url, status = view.url, view.header
         if url is None and status == "doc_id_without_url_header" and view.number is not None:
-            url = self.support.get(view.number)
+            url = self._numbered.get(view.number)
             status = status if url is None else "same_question_unique_doc_id_url_support"
         if url is None:
             return None

@@ -78,13 +78,13 @@ class Search:
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """One tool event of a browsing transcript: what was asked, what came back, where it hangs."""
+    """One tool event of a browsing transcript: what was requested, what came back, and its parent."""
 
     event: int
     tool: str
     """``search``, ``open`` or ``find``."""
     parent: int | None
-    """Event whose view this one started from; None: none or unknown."""
+    """Event whose view this one started from; None: no such event, or unknown."""
     cursor: int | None
     """Number printed in front of the returned view; None: nothing usable came back."""
     is_valid: bool

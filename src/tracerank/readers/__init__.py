@@ -289,9 +289,13 @@ class _Source:
     def _parsed(self, records: Iterable[RecordAt]) -> Iterator[Placed]:
         reader = self.reader
         assigned = assign_readers(records) if reader is None else ((reader, r) for r in taken_apart(records, reader))
+        is_usual = self.names is TOOL_NAMES and not self.answer_field
         for chosen, item in assigned:
-            with using(self.names), answering_with(self.answer_field):
+            if is_usual or item.parsed is not None:  # most files: setting the context costs more than a short line
                 placed = parse_record(chosen, item, self.report)
+            else:
+                with using(self.names), answering_with(self.answer_field):
+                    placed = parse_record(chosen, item, self.report)
             self.on_record((placed.reading if placed is not None else "") or chosen.name)
             if placed is None:
                 continue

@@ -19,9 +19,9 @@ _MAX_NAME = 200
 def agent_of(record: Record) -> str | None:
     """The name that a record gives to its agent; None: it gives none."""
     for place in (record, *map(record.get, _SETTINGS)):
-        if isinstance(place, Mapping):
+        if place and isinstance(place, Mapping):
             for name in _FIELDS:
-                if (found := _name(place.get(name))) is not None:
+                if name in place and (found := _name(place[name])) is not None:
                     return found
     return None
 

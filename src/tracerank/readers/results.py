@@ -34,6 +34,8 @@ _TEXT_WORD = re.compile(
     r"text|content|snippet|abstract|description|summary|body|passage|paragraph|chunk|blurb|excerpt|extract|lead|quote",
     re.I,
 )
+_MIN_BLANKS = 5
+"""In the words of a result under a key that says nothing."""
 _TEXT_COLUMNS = frozenset(
     (
         *("documents", "docs", "texts", "contents", "passages", "bodies", "abstracts", "descriptions", "summaries"),
@@ -237,8 +239,9 @@ def _by_shape(item: Mapping[str, Any], text: str, title: str | None, url: str | 
     url = url or next((one for _, one in flat if canonical_url(one.strip()) is not None), None)
     title = title or next((one.strip() for key, one in flat if _TITLE_WORD.search(key) and len(one) < 300), None)
     if not text and (title is not None or url is not None):
-        words = (one for key, one in flat if _TEXT_WORD.search(key) and " " in one.strip() and one.strip() != title)
-        text = encodable(max(words, key=len, default=""))
+        spoken = [(key, one) for key, one in flat if " " in one.strip() and one.strip() != title]
+        named = [one for key, one in spoken if _TEXT_WORD.search(key)]
+        text = encodable(max(named or [one for _, one in spoken if one.count(" ") >= _MIN_BLANKS], key=len, default=""))
     return text, title, url
 
 

@@ -14,7 +14,7 @@ from tracerank.answers.exact import normalize_text
 from tracerank.pools.urls import canonical_url
 from tracerank.readers.ranked import split_ranked
 from tracerank.readers.results import Result, blocks_of, flat_text, is_failure
-from tracerank.readers.sources.loose_json import NOT_JSON, load_json, load_literal, load_objects
+from tracerank.readers.sources.loose_json import NOT_JSON, load_bare, load_json, load_literal, load_objects
 from tracerank.readers.sources.printed_objects import load_printed
 from tracerank.readers.text_fields import is_empty_table
 from tracerank.readers.text_results import announces, laid_out
@@ -95,6 +95,8 @@ def value_of(output: object, *, keeps_parts: bool = False) -> object:
                 value = load_literal(output)
             if value is NOT_JSON and output.lstrip()[:1] == "{":
                 value = load_objects(output)
+            if value is NOT_JSON:
+                value = load_bare(output)
             if value is NOT_JSON and _PRINTED_OBJECT.match(output):
                 value = _printed(output)
             if value is NOT_JSON and (announced := _ANNOUNCED.match(output)) is not None:

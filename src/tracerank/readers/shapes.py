@@ -5,7 +5,7 @@ compared in the plain form of ``vocabulary.py``.
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -69,6 +69,14 @@ def role_of(fields: Fields) -> words.Role | None:
     # A speaker with a name that is not the user is an agent.
     has_name = any(isinstance(fields.get(key), str) for key in words.SPEAKER_KEYS)
     return "agent" if has_name and "content" in fields else None
+
+
+def constructed(value: Mapping[Any, Any]) -> Mapping[Any, Any]:
+    """A message that LangChain keeps as a call of its class, as a message of that type; anything else as it is."""
+    if value.get("type") != "constructor":
+        return value
+    name, given = value.get("id"), value.get("kwargs")
+    return {**given, "type": name[-1]} if isinstance(name, list) and name and isinstance(given, Mapping) else value
 
 
 def is_passing(fields: Fields) -> bool:
@@ -194,7 +202,7 @@ def _bare_return(fields: Fields, *, is_told: bool) -> Returned | None:
     if key is None or not (is_told or call_id is not None):
         return None
     # Beside arguments the object is the call itself, which keeps its return.
-    if not is_told and any(one in fields for one in words.ARGUMENT_KEYS):
+    if not is_told and any(one in fields for one in (*words.ARGUMENT_KEYS, *words.MODEL_KEYS)):
         return None
     output = unwrapped(fields[key])
     is_error = _is_error(fields)
@@ -305,7 +313,8 @@ def _first(fields: Fields, keys: tuple[str, ...]) -> object:
 
 def has_done(fields: Fields) -> bool:
     """Whether a message lists calls together with their returns: its words were said after them."""
-    listed = [one for key in words.CALL_LISTS if isinstance(given := fields.get(key), list) for one in given]
+    keys = (*words.CALL_LISTS, "parts")
+    listed = [one for key in keys if isinstance(given := fields.get(key), list) for one in given]
     return any(isinstance(one, Mapping) and keeps_both(plain_fields(one)) for one in listed)
 
 
@@ -348,6 +357,16 @@ def _is_bare(value: Mapping[Any, Any]) -> bool:
     """Whether an object does not say of which call it is the return."""
     found = return_of(plain_fields(value))
     return found is None or found.id is None
+
+
+def in_time_order(items: Sequence[Any]) -> Sequence[Any]:
+    """The items, turned round where they are the states of a graph, which are listed from the last to the first."""
+    if len(items) < 2 or not all(
+        isinstance(one, Mapping) and isinstance(one.get("metadata"), Mapping) for one in (items[0], items[-1])
+    ):
+        return items
+    first, last = (whole_number(plain_fields(one["metadata"]).get("step")) for one in (items[0], items[-1]))
+    return items[::-1] if first is not None and last is not None and first > last else items
 
 
 def acted(pair: list[Any] | tuple[Any, ...]) -> Called | None:

@@ -118,6 +118,8 @@ ID_KEYS = word_list("toolcallid callid tooluseid toolid functioncallid sourcecal
 WRAPPED_CALLS = word_list("function functioncall toolcall tooluse custom toolinvocation action")
 WRAPPED_RETURNS = word_list("toolresult functionresponse toolcallresult toolresponse functionresult")
 CALL_LISTS = word_list("toolcalls calls functioncalls toolinvocations actions")
+MODEL_KEYS = word_set("finishreason stopreason")
+"""What only the words of a model end with."""
 RETURN_LISTS = word_list("tooloutputs toolresults toolresponses observations outputs results returns")
 BARE_PART = word_set("id name input type")
 """All that a call has where a part of a message does not say its kind."""

@@ -22,7 +22,9 @@ from tracerank.readers.shapes import (
     acted,
     call_of,
     chat_message,
+    constructed,
     has_done,
+    in_time_order,
     inline_return,
     is_aside,
     is_passing,
@@ -120,7 +122,7 @@ class _Walk:
             if len(value) == 2 and (call := acted(value)) is not None:
                 self._inline(call, Returned(unwrapped(value[1])))
                 return
-            for item in as_the_agent_saw(value):
+            for item in as_the_agent_saw(in_time_order(value)):
                 item = decoded_value(item) if isinstance(item, str) and item[:1] == "{" else item
                 self.enter(item, role, depth - 1)
         elif isinstance(value, Mapping):
@@ -129,6 +131,7 @@ class _Walk:
     def _object(self, value: Mapping[Any, Any], role: words.Role | None, depth: int) -> None:
         if "role" in value and self._chat_message(value):
             return
+        value = constructed(value)
         fields = plain_fields(value)
         if "event" in fields and isinstance(fields.get("data"), Mapping) and self._stream_event(fields, depth):
             return
@@ -222,6 +225,7 @@ class _Walk:
         if steps:
             self.enter(steps, "agent", depth - 1)
             return
+        self._turn += bool(fields.get("toolcalls"))
         paired = side_by_side(fields)
         for call, output in paired:
             self._call(replace(call, id=None))  # their order pairs them, not an id
@@ -240,8 +244,8 @@ class _Walk:
             if isinstance(inner, Mapping | list | tuple) and not (
                 is_said and key in words.WORD_KEYS and _is_text(inner)
             ):
-                self.enter(inner, role, depth - 1)
-        if is_late:
+                self.enter(inner, "agent" if key == "toolcalls" else role, depth - 1)
+        if is_late and "parts" not in fields:  # which say it already
             self._words(fields, role)
         for key in words.STRUCTURED_KEYS:
             if isinstance(given := fields.get(key), Mapping) and (stated := stated_answer(given)) is not None:
@@ -269,7 +273,7 @@ class _Walk:
             return False
         if event == "on_tool_end":
             output = data.get("output")
-            if isinstance(output, Mapping) and return_of(plain_fields(output)) is not None:
+            if isinstance(output, Mapping) and return_of(plain_fields(constructed(output))) is not None:
                 self.enter(output, "tool", depth - 1)
             elif isinstance(name := fields.get("name"), str):
                 run = fields.get("runid")
@@ -332,6 +336,9 @@ class _Walk:
             for call in made:
                 self._call(call)
         self._said = text
+        if text == "".join(part for part, _ in self._parts):  # a stream says again what it said in parts
+            cited = (*(one for _, found in self._parts for one in found), *cited)
+            self._parts.clear()
         self._parts.append((text, cited))
         if self._message is None:
             self._flush()

@@ -89,8 +89,7 @@ class Result:
     @property
     def cost(self) -> Usage | None:
         """Tokens of the runs that report them; None: no run does."""
-        known = [rollout.usage for rollout in self.pool.rollouts if rollout.usage is not None]
-        return sum(known[1:], start=known[0]) if known else None
+        return Usage.total(rollout.usage for rollout in self.pool.rollouts)
 
     @property
     def missing(self) -> Missing:

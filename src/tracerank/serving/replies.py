@@ -158,5 +158,5 @@ def _usage(completions: Iterable[Completion]) -> dict[str, int] | None:
     counts = [one["usage"] for one in completions if isinstance(one.get("usage"), Mapping)]
     names = ("prompt_tokens", "completion_tokens"), ("input_tokens", "output_tokens")
     pairs = [tuple(map(one.get, names["input_tokens" in one])) for one in counts]
-    known = [Usage(*pair) for pair in pairs if all(isinstance(count, int) for count in pair)]
-    return asdict(sum(known[1:], start=known[0])) if known else None
+    total = Usage.total(Usage(*pair) for pair in pairs if all(isinstance(count, int) for count in pair))
+    return None if total is None else asdict(total)

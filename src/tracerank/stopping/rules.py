@@ -6,13 +6,12 @@ All rules count meanings, not strings.
 
 import math
 from dataclasses import dataclass
-from functools import cache, partial
-from pathlib import Path
+from functools import cache
 from typing import Protocol
 
 from tracerank.errors import UsageError
 from tracerank.evidence.model import Logistic
-from tracerank.votes.folders import SHIPPED, checked_description, folder_of, read_description
+from tracerank.votes.folders import SHIPPED, folder_of, read_description
 
 FORMAT = "tracerank-stopping/1"
 RECOVERY = "stopping.json"
@@ -134,18 +133,10 @@ def columns_of(state: State, left: int) -> dict[str, float]:
     return dict(zip(COLUMNS, values, strict=True))
 
 
-def read_recovery(folder: str | Path) -> Logistic:
+@cache
+def shipped_recovery() -> Logistic:
     """The probability that the rollouts left correct an answer that is wrong now, in ``COLUMNS``."""
-    path = folder_of(folder) / RECOVERY
-    about = read_description(path, FORMAT, "stopping rule")
-    with checked_description(path):
-        model = Logistic.of_record(about, COLUMNS)
-        if set(model.weights) != set(COLUMNS):
-            raise ValueError(f"expected weights of {', '.join(COLUMNS)}")
-        return model
-
-
-shipped_recovery = cache(partial(read_recovery, SHIPPED))
+    return Logistic.of_record(read_description(folder_of(SHIPPED) / RECOVERY, FORMAT, "stopping rule"), COLUMNS)
 
 
 @dataclass(frozen=True, slots=True)

@@ -136,7 +136,7 @@ def _joined(graphs: Sequence[Columns]) -> tuple[dict[str, Longs], dict[str, Long
 def _neighbourhoods(
     columns: Mapping[str, Longs], search_pool: Longs, node: Longs, recipe: GraphRecipe
 ) -> dict[str, Neighbourhoods]:
-    """Every relation of the recipe, from the nodes that speak and those that hear them."""
+    """The neighbourhoods of every relation of the recipe, from its edges as (sources, targets)."""
     search, rollout = columns["evidence_search"], columns["search_rollout"]
     follows = np.append(False, rollout[1:] == rollout[:-1])[: len(rollout)]
     first, later = np.flatnonzero(~follows), np.flatnonzero(follows)
@@ -172,10 +172,10 @@ def _from_edges(source: Longs, target: Longs) -> Neighbourhoods:
 
 
 def _all_but_own(nodes: Longs, group: Longs, own: Longs) -> Neighbourhoods:
-    """Each node's neighbours are its group without its own part of the group; rows are sorted by both keys."""
+    """The neighbours of a node are its group without its own part of it; rows are sorted by both keys."""
     whole, parts = (np.repeat(each, each) for each in (_lengths(_begins(key), len(key)) for key in (group, own)))
-    heard = np.flatnonzero(whole > parts)
-    nodes, group, own, sizes = nodes[heard], group[heard], own[heard], (whole - parts)[heard]
+    kept = np.flatnonzero(whole > parts)
+    nodes, group, own, sizes = nodes[kept], group[kept], own[kept], (whole - parts)[kept]
     begins, own_begins = _begins(group), _begins(own)
     of_target = np.repeat(np.arange(len(own_begins)), _lengths(own_begins, len(own)))
     of_group = np.searchsorted(begins, own_begins, side="right") - 1

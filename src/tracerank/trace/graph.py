@@ -1,7 +1,7 @@
 """A retained pool as a graph of occurrences: integer columns and the distinct texts they point to (Sec. 3.2).
 
 A node is a row: searches and evidence in the order of the rollouts, so that edges follow from a few columns and
-building is linear in the occurrences. Vectors and torch have no place here; ``batch.py`` turns columns into tensors.
+building is linear in the occurrences. No vectors and no torch here; ``batch.py`` turns columns into tensors.
 """
 
 from collections import Counter

@@ -12,14 +12,14 @@ from tracerank.trace.data import ExampleSet
 from tracerank.trace.graph import Columns
 
 COUNTED_POOLS = 1_000
-"""Of those trained on: enough for a mean and for the least likeness among them."""
+"""Training pools that are counted: enough for a mean and for a low quantile of the cosines."""
 LEAST_SHARE = 0.01
-"""Of the pools trained on, so many are less like the others than a pool may be without a warning."""
+"""The quantile of the cosines of training pools below which a pool gets a warning."""
 
 
 @dataclass(frozen=True, slots=True)
 class Likeness:
-    """The pools that a network was trained on, in short."""
+    """A summary of the pools that a network was trained on."""
 
     centre: tuple[float, ...]
     """Mean direction of the evidence of a pool."""
@@ -28,7 +28,7 @@ class Likeness:
 
     @classmethod
     def of(cls, examples: ExampleSet) -> Self | None:
-        """Of the first examples to learn from; None if there is no evidence."""
+        """The likeness of the first training examples; None if they have no evidence."""
         pools = (examples.texts(int(number), "content") for number in examples.train()[:COUNTED_POOLS])
         found = [_mean(rows, examples.table) for rows in pools if len(rows)]
         if not found:
@@ -40,7 +40,7 @@ class Likeness:
         )
 
     def are_unlike(self, graphs: Sequence[Columns], table: Tensor) -> list[bool]:
-        """Whether each graph is; one without evidence is not known to be."""
+        """Whether each graph is below the threshold; False for a graph without evidence."""
         centre = table.new_tensor(self.centre, dtype=torch.float32)
         contents = (torch.as_tensor(graph["content"]) for graph in graphs)
         return [bool(len(rows)) and float(_mean(rows, table) @ centre) < self.least for rows in contents]

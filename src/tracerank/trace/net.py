@@ -8,7 +8,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from tracerank.trace.batch import Batch, Context, take
-from tracerank.trace.product import linear
+from tracerank.trace.product import Linear, linear
 from tracerank.trace.recipe import GraphRecipe, NetConfig, Relation, relations
 
 LOOKUP_ROWS = 256
@@ -23,14 +23,13 @@ class TypeEncoder(nn.Module):
 
     def __init__(self, width: int, hidden: int) -> None:
         super().__init__()
-        self.project = nn.Linear(width, hidden)
+        self.project = Linear(width, hidden)
         self.norm = nn.LayerNorm(hidden)
 
     def forward(self, table: Tensor, rows: Tensor) -> Tensor:
         """States of some rows of a table of any float type."""
         looked_up = (table.index_select(0, some) for some in torch.split(rows.to(table.device), LOOKUP_ROWS))
-        weight, bias = self.project.weight, self.project.bias
-        parts = [linear(vectors.to(weight), weight, bias) for vectors in looked_up]
+        parts = [self.project(vectors.to(self.project.weight)) for vectors in looked_up]
         return functional.gelu(self.norm(torch.cat(parts)))
 
     def of_zero(self) -> Tensor:
@@ -74,7 +73,7 @@ class RelationLayer(nn.Module):
         return self.slot_of_weight[slot], self.slot_of_bias[slot]
 
     def forward(self, states: States, graph: Batch) -> States:
-        """Synchronous update of all node types that hear a relation."""
+        """Synchronous update of all node types that receive messages."""
         norms = {"search": self.search_norm, "evidence": self.evidence_norm, "document": self.document_norm}
         updated = {"query": states["query"]}
         for kind, norm in norms.items():
@@ -85,11 +84,11 @@ class RelationLayer(nn.Module):
 
     def message(self, kind: str, states: States, graph: Batch) -> Tensor:
         """m_v of all nodes of a type: the sum over relations r of W_r Mean h_u + b_r; the bias also without u."""
-        heard = [(relation, *self.parameters_of(relation)) for relation in self.relations if relation.target == kind]
-        biases = torch.stack([bias for *_, bias in heard])
+        incoming = [(each, *self.parameters_of(each)) for each in self.relations if each.target == kind]
+        biases = torch.stack([bias for *_, bias in incoming])
         # A product instead of a sum: its backward pass gives every bias a gradient with memory of its own.
         message = (biases.new_ones(len(biases)) @ biases).repeat(len(states[kind]), 1)
-        for relation, weight, _ in heard:
+        for relation, weight, _ in incoming:
             neighbours = graph.neighbours[relation.name]
             transformed = linear(neighbours.means(states[relation.source]), weight.t())
             if neighbours.of_target is not None:
@@ -99,12 +98,12 @@ class RelationLayer(nn.Module):
 
 
 class GraphReadout(nn.Module):
-    """Control: answers hear the mean of their searches and of their evidence instead of attending to them."""
+    """Control: answers receive the means of their searches and of their evidence instead of attending to them."""
 
     def __init__(self, hidden: int, dropout: float) -> None:
         super().__init__()
-        self.from_searches = nn.Linear(hidden, hidden)
-        self.from_evidence = nn.Linear(hidden, hidden)
+        self.from_searches = Linear(hidden, hidden)
+        self.from_evidence = Linear(hidden, hidden)
         self.norm = nn.LayerNorm(hidden)
         self.dropout = dropout
 
@@ -131,15 +130,15 @@ class AttentionReadout(nn.Module):
         hidden = config.hidden
         self.heads, self.head_width = config.heads, hidden // config.heads
         self.dropout = config.dropout
-        self.query = nn.Linear(hidden, hidden, bias=False)
-        self.key = nn.Linear(hidden, hidden, bias=False)
-        self.value = nn.Linear(hidden, hidden, bias=False)
-        self.output = nn.Linear(hidden, hidden, bias=False)
+        self.query = Linear(hidden, hidden, bias=False)
+        self.key = Linear(hidden, hidden, bias=False)
+        self.value = Linear(hidden, hidden, bias=False)
+        self.output = Linear(hidden, hidden, bias=False)
         self.type_embedding = nn.Parameter(torch.zeros(2, hidden))
         """Rows: searches, evidence."""
         self.attention_norm = nn.LayerNorm(hidden)
-        self.expand = nn.Linear(hidden, config.feed_forward)
-        self.contract = nn.Linear(config.feed_forward, hidden)
+        self.expand = Linear(hidden, config.feed_forward)
+        self.contract = Linear(config.feed_forward, hidden)
         self.output_norm = nn.LayerNorm(hidden)
         is_fixed = config.readout == "fixed"
         self.fixed_query = nn.Parameter(torch.randn(hidden) * hidden**-0.5) if is_fixed else None
@@ -148,9 +147,8 @@ class AttentionReadout(nn.Module):
     def forward(self, answers: Tensor, states: States, contexts: Sequence[Context]) -> Tensor:
         """[candidates, hidden]: answers, updated by what they read."""
         attended = self.attention_norm(answers + self._drop(self.output(self._read(answers, states, contexts))))
-        expanded = self._drop(functional.gelu(linear(attended, self.expand.weight, self.expand.bias)))
-        contracted = linear(expanded, self.contract.weight, self.contract.bias)
-        result: Tensor = self.output_norm(attended + self._drop(contracted))
+        expanded = self._drop(functional.gelu(self.expand(attended)))
+        result: Tensor = self.output_norm(attended + self._drop(self.contract(expanded)))
         return result
 
     def weights(
@@ -177,7 +175,7 @@ class AttentionReadout(nn.Module):
         read = torch.bmm(pooled.transpose(0, 1), self._by_head(self.value).transpose(1, 2))
         return read.transpose(0, 1).reshape(answers.shape)
 
-    def _by_head(self, layer: nn.Linear) -> Tensor:
+    def _by_head(self, layer: Linear) -> Tensor:
         return layer.weight.view(self.heads, self.head_width, -1)
 
     def _drop(self, states: Tensor) -> Tensor:
@@ -196,7 +194,7 @@ class TraceNet(nn.Module):
         self.answer_encoder = TypeEncoder(config.width, hidden)
         self.search_encoder = TypeEncoder(config.width, hidden)
         self.evidence_encoder = TypeEncoder(config.width, hidden)
-        self.votes = nn.Linear(2, hidden, bias=False)
+        self.votes = Linear(2, hidden, bias=False)
         nn.init.zeros_(self.votes.weight)
         self.orphan = nn.Parameter(torch.zeros(hidden)) if recipe.keeps_bare_searches else None
         self.document = nn.Parameter(torch.zeros(hidden)) if recipe.documents != "none" else None
@@ -205,8 +203,8 @@ class TraceNet(nn.Module):
         self.attention = None if config.readout == "graph" else AttentionReadout(config)
         if config.readout == "two_stage" and self.attention is not None:
             nn.init.zeros_(self.attention.output_norm.weight)  # the residual starts as nothing
-        self.query_readout = nn.Linear(hidden, hidden)
-        self.answer_readout = nn.Linear(hidden, hidden)
+        self.query_readout = Linear(hidden, hidden)
+        self.answer_readout = Linear(hidden, hidden)
         self.log_scale = nn.Parameter(torch.tensor(math.log(config.initial_scale)))
 
     def forward(self, graph: Batch, table: Tensor) -> Tensor:

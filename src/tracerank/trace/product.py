@@ -9,7 +9,7 @@ import os
 from typing import Any
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 from torch.nn import functional
 
 os.environ.setdefault("ONEDNN_PRIMITIVE_CACHE_CAPACITY", "64")  # read at the first product
@@ -36,18 +36,26 @@ def linear(rows: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     return result
 
 
+class Linear(nn.Linear):
+    """``nn.Linear`` by this module's product."""
+
+    def forward(self, rows: Tensor) -> Tensor:
+        return linear(rows, self.weight, self.bias)
+
+
 class _Linear(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, rows: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
-        ctx.save_for_backward(rows, weight)
-        return _multiply(_padded(rows), weight, bias)[: len(rows)]
+        padded = _padded(rows)
+        ctx.save_for_backward(padded, weight)
+        return _multiply(padded, weight, bias)[: len(rows)]
 
     @staticmethod
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
         rows, weight = ctx.saved_tensors
         padded = _padded(grads[0])  # zeros add nothing to the weight's gradient
-        of_rows = _multiply(padded, weight.t())[: len(rows)] if ctx.needs_input_grad[0] else None
-        of_weight = _multiply(padded.t(), _padded(rows).t()) if ctx.needs_input_grad[1] else None
+        of_rows = _multiply(padded, weight.t())[: len(grads[0])] if ctx.needs_input_grad[0] else None
+        of_weight = _multiply(padded.t(), rows.t()) if ctx.needs_input_grad[1] else None
         return of_rows, of_weight, grads[0].sum(0) if ctx.needs_input_grad[2] else None
 
 

@@ -35,7 +35,7 @@ class GraphRecipe:
     starts: bool
     """The query node sends messages to the first search of every rollout."""
     backward_time: bool
-    """Searches hear from the next search as well as from the previous one."""
+    """Searches receive messages from the next search as well as from the previous one."""
     keeps_bare_searches: bool
     """Searches that led to no evidence are nodes too."""
     content_links: tuple[Within, ...] = ()

@@ -26,7 +26,7 @@ from tracerank.trace.net import TraceNet
 from tracerank.trace.recipe import GraphRecipe, NetConfig, TrainingPlan
 from tracerank.votes.folders import weights_file
 
-BLOCK_POOLS = 48
+BLOCK_POOLS = 64
 """A step is computed in parts of this many pools, whose states stay in cache; the gradient is the step's."""
 SAVE_SECONDS = 60.0
 

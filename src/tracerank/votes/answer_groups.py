@@ -1,7 +1,4 @@
-"""Which answers of a pool count as one: the seam for votes, with the levels that are rules on text.
-
-A chat model is asked in ``chat/llm_groups.py``.
-"""
+"""Which answers of a pool count as one: the seam for votes, with the levels that are rules on text."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -84,7 +84,7 @@ class Escalating:
             with_note(replace(stays, note=None), *notes),
             escalated=Escalation(self.second.name, why, self.below, outcome, first, other.usage, other.problem),
             counts={**first.counts, **other.counts, ESCALATED: 1, **({} if unused is None else {NOT_SETTLED: 1})},
-            usage=_sum(first.usage, other.usage),
+            usage=Usage.total((first.usage, other.usage)),
             reply=other.reply,
         )
 
@@ -103,7 +103,3 @@ def _unused(other: Decision) -> str | None:
 def _agree(pool: Pool, first: Decision, other: Decision) -> bool:
     is_same = other.sample_id is not None and other.sample_id in (first.sample_id, *first.group)
     return is_same or same_answer(pool.question.text, first.answer or "", other.answer or "")
-
-
-def _sum(one: Usage | None, other: Usage | None) -> Usage | None:
-    return other if one is None else one if other is None else one + other

@@ -7,12 +7,11 @@ import re
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from functools import partial, reduce
-from operator import add
+from functools import partial
 from statistics import fmean
 
 from tracerank.answers.extraction import stated_confidence
-from tracerank.endpoints.chat import Usage
+from tracerank.endpoints.chat import Usage, tried
 from tracerank.errors import ChatError
 from tracerank.pools.pool import Pool
 from tracerank.pools.types import Rollout
@@ -91,20 +90,10 @@ class WeightedVote:
         ballot = Ballot.of(pool, self.grouping)
         kept = ballot.retained.kept
         with ThreadPoolExecutor(self.concurrency, thread_name_prefix="tracerank-ask") as workers:
-            found = list(workers.map(partial(_tried, self.sources, pool.question.text), kept))
+            found = list(workers.map(tried(partial(first_estimate, self.sources, pool.question.text)), kept))
         weights, note, usage = _weigh(found)
         decision = replace(with_note(ballot.decision(weights, self.form), note), usage=usage)
         return decision if self.calibrator is None else self.calibrator.calibrate(pool, decision)
-
-
-def _tried(sources: Sequence[ConfidenceSource], question: str, rollout: Rollout) -> Estimate | ChatError | None:
-    """The estimate, or why this rollout could not be asked about; raises what every rollout would meet."""
-    try:
-        return first_estimate(sources, question, rollout)
-    except ChatError as error:
-        if error.ends_all:
-            raise
-        return error
 
 
 def _weigh(found: Sequence[Estimate | ChatError | None]) -> tuple[tuple[float, ...], str | None, Usage | None]:
@@ -122,6 +111,5 @@ def _weigh(found: Sequence[Estimate | ChatError | None]) -> tuple[tuple[float, .
         note = NO_CONFIDENCE
     if failed:
         note = f"{note}; {len(failed)} could not be asked for ({failed[0]})"
-    spent = [one.usage for one in known if one.usage is not None]
     weights = tuple(one.value if isinstance(one, Estimate) else mean for one in found)
-    return weights, note, reduce(add, spent) if spent else None
+    return weights, note, Usage.total(one.usage for one in known)

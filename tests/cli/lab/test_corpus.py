@@ -5,7 +5,6 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from tests.cli.conftest import error_of
 from tests.lab.shelves import RIVERS, corpus_of, write_rows
 from tracerank.cli.app import app
 from tracerank.lab.corpus.index import Corpus
@@ -27,10 +26,3 @@ def test_build_makes_an_index_and_says_what_it_left_out(tmp_path: Path) -> None:
     assert f"{docs}:6: 'text' is null" in result.stderr
     assert "4 documents, 4 passages; 2 rows dropped, 6 copies left out" in " ".join(result.stderr.split())
     assert len(Corpus(tmp_path / "index")) == 4
-
-
-def test_mistakes_end_in_one_line(index: Path, tmp_path: Path) -> None:
-    docs = write_rows(tmp_path / "docs.jsonl", RIVERS)
-    assert "--force" in error_of(run("build", docs, "-o", index))
-    assert "no such file" in error_of(run("build", tmp_path / "none.jsonl", "-o", tmp_path / "i"))
-    assert not (tmp_path / "i").exists()

@@ -39,16 +39,6 @@ def test_stats_as_json_equals_the_library(run: Run, world: Path, pools: list[Poo
 # cost
 
 
-def test_cost_measures_the_stages_of_a_network(run: Run, world: Path, network: Path) -> None:
-    result = run("lab", "cost", world, "--method", network, "--limit", "5", "--json")
-    assert result.exit_code == 0, result.output
-    found = json.loads(result.stdout)
-    assert (found["questions"], found["rollouts"]) == (5, 30)
-    *stages, total = found["seconds"]
-    assert sum(found["seconds"][stage] for stage in stages) == pytest.approx(found["seconds"][total])
-    assert 5 < found["texts"] < 5 * 6 * 20
-
-
 def test_cost_of_a_method_without_an_encoder_is_a_table(run: Run, world: Path) -> None:
     result = run("lab", "cost", world)
     assert result.exit_code == 0, result.output

@@ -33,18 +33,10 @@ def policy(chat: ScriptedChat, **limits: int) -> ChatPolicy:
 
 
 def one(chat: ScriptedChat, **limits: int) -> Rollout:
-    [made] = policy(chat, **limits).rollouts(QUESTION, [0])
-    return made
+    return policy(chat, **limits).rollout(QUESTION, 0)
 
 
 # Limits and what is counted.
-
-
-def test_a_server_that_does_not_count_leaves_the_usage_unknown() -> None:
-    chat = in_turn(ChatReply(SEARCH))
-    made = one(chat, reply_tokens=40, turns=2)
-    assert made.usage is None
-    assert [sampling.max_tokens for sampling in chat.samplings] == [40] * 4
 
 
 @pytest.mark.parametrize(
@@ -91,14 +83,6 @@ def test_after_misses_in_a_row_the_answer_is_demanded_from_what_was_found() -> N
     assert len(chat.conversations) == 3
 
 
-def test_a_model_that_stays_silent_is_asked_for_its_answer_twice_and_gives_none() -> None:
-    chat = in_turn(silent())
-    made = one(chat)
-    assert (made.answer, made.searches, len(made.messages)) == (None, (), 1)
-    assert made.messages[0].content.count(prompt_text("tags_last_turn")) == 1
-    assert len(chat.conversations) == Limits().misses + 2
-
-
 def test_a_return_that_no_longer_fits_the_context_is_dropped_and_the_answer_is_forced() -> None:
     def say(messages: Sequence[ChatMessage], sampling: Sampling) -> Said:
         if len(messages) > 3:
@@ -123,7 +107,8 @@ def test_limits_that_leave_no_room_are_refused() -> None:
 def test_every_reply_has_a_seed_of_its_own_that_only_seed_question_sample_and_turn_settle() -> None:
     def seeds(samples: Sequence[int], seed: int, question: Question = QUESTION) -> list[int | None]:
         chat = in_turn(SEARCH, ANSWER)
-        list(policy(chat).rollouts(question, samples, seed))
+        for sample in samples:
+            policy(chat).rollout(question, sample, seed)
         return [sampling.seed for sampling in chat.samplings]
 
     both = seeds([4, 5], 1)

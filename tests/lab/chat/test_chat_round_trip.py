@@ -91,7 +91,7 @@ def rollouts_of(style: str, retriever: Retriever, say: Callable[[Random], Said])
         return say(Random(f"{sampling.seed} {turn_of(messages)}"))
 
     policy = ChatPolicy(ScriptedChat(script), STYLES[style], retriever, LIMITS)
-    return list(policy.rollouts(QUESTION, range(SAMPLES)))
+    return [policy.rollout(QUESTION, number) for number in range(SAMPLES)]
 
 
 def read_back(made: Rollout, reader: str) -> Rollout:

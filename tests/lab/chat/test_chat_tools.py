@@ -20,8 +20,7 @@ ANSWER = "I found it.\n<answer>Ada Korn</answer>"
 
 def rollout(chat: ScriptedChat, retriever: WordRetriever | Corpus | None = None, **limits: int) -> Rollout:
     style = STYLES["browser" if isinstance(retriever, Corpus) else "tools"]
-    [made] = ChatPolicy(chat, style, retriever or WordRetriever(), Limits(**limits)).rollouts(QUESTION, [0])
-    return made
+    return ChatPolicy(chat, style, retriever or WordRetriever(), Limits(**limits)).rollout(QUESTION, 0)
 
 
 def returns(made: Rollout) -> list[str]:
@@ -161,10 +160,3 @@ def test_a_browser_is_used_and_its_views_are_those_of_our_reader(rivers: Corpus)
     assert "Ada Korn" in search.evidence[1].text
     assert (made.answer, made.setting) == ("Ada Korn", "browsing")
     assert chat.offered[0] == ("browser_search", "browser_open", "browser_find")
-
-
-def test_each_rollout_has_a_browser_of_its_own(rivers: Corpus) -> None:
-    chat = in_turn(calling(("browser_search", '{"query": "Velm"}')), calling(("browser_open", '{"id": 0}')), ANSWER)
-    made = list(ChatPolicy(chat, STYLES["browser"], rivers).rollouts(QUESTION, range(6)))
-    assert {tuple(view.cursor for view in each.views) for each in made} == {(0, 1)}
-    assert len({each.messages for each in made}) == 1

@@ -156,14 +156,3 @@ def test_a_corpus_is_shared_by_threads(corpus: Corpus) -> None:
     for thread in threads:
         thread.join()
     assert results == [{wanted}] * 4
-
-
-def test_texts_stay_on_disk_when_a_corpus_is_opened(tmp_path: Path) -> None:
-    psutil = pytest.importorskip("psutil")
-    rows = ({"title": f"t{number}", "text": f"{number} {'velm' * 80_000}"} for number in range(60))  # 19 MB
-    corpus_of(tmp_path, rows)
-    process = psutil.Process()
-    before = process.memory_info().rss
-    reopened = Corpus(tmp_path / "index")
-    assert reopened.info.documents == 60
-    assert process.memory_info().rss - before < 5_000_000

@@ -5,18 +5,16 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterator
-from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
 import pytest
 
 from tracerank.answers.exact import exact_match
-from tracerank.errors import UsageError
 from tracerank.lab.worlds.agents import ErrorModel
 from tracerank.lab.worlds.library import SearchModel
 from tracerank.lab.worlds.pages import Passage, Source
-from tracerank.lab.worlds.presets import PAPER, Preset, iter_cases, iter_world, preset_named
+from tracerank.lab.worlds.presets import PAPER, Preset, iter_cases, iter_world
 from tracerank.lab.worlds.questions import Case, WorldModel
 from tracerank.lab.worlds.searching import BrowsingHabits, SearchHabits
 from tracerank.pools.pool import Pool
@@ -99,29 +97,3 @@ def test_the_answer_of_any_other_question_stands_on_a_current_page(setting: str)
 def test_every_rollout_of_the_faultless_world_is_right(setting: str) -> None:
     made = list(iter_world(FAULTLESS[setting], 30, seed=1, k=4))
     assert all(rollout.label for pool in made for rollout in pool.rollouts)
-
-
-@pytest.mark.parametrize("source", [Source.NAMESAKE, Source.STALE])
-def test_a_misleading_page_explains_every_wrong_answer_of_a_world_without_other_errors(source: Source) -> None:
-    faultless = FAULTLESS[WEBQA]
-    misled = {
-        Source.NAMESAKE: replace(faultless.world, namesake=1.0),
-        Source.STALE: replace(faultless.world, stale=1.0),
-    }
-    world = replace(misled[source], register=0.0, hops=(1.0, 0.0, 0.0))
-    errors = replace(faultless.errors, heed=0.0, impatience=1.0)
-    wrong = 0
-    for case, pool in iter_cases(replace(faultless, world=world, errors=errors), 40, seed=2):
-        stated = {said.value for origin, passage in passages(case) if origin is source for said in passage.states}
-        for rollout in pool.rollouts:
-            assert rollout.label or (rollout.answer or "").rstrip(".") in stated
-            wrong += not rollout.label
-    assert wrong > 0.1 * 40 * 16
-
-
-def test_presets_are_found_by_name_and_setting() -> None:
-    assert preset_named("paper", BROWSING) is PAPER[BROWSING]
-    with pytest.raises(UsageError, match="'moon'; choose one of paper, scattered"):
-        preset_named("moon", WEBQA)
-    with pytest.raises(UsageError, match="choose one of webqa, browsing"):
-        preset_named("paper", "lab")

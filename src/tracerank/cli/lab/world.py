@@ -7,7 +7,7 @@ import click
 from tracerank.cli import options as opt
 from tracerank.cli.inputs import check_output
 from tracerank.cli.terminal import note, working
-from tracerank.lab.worlds.presets import PRESETS, iter_world, preset_named
+from tracerank.lab.worlds.presets import PRESETS, iter_world
 from tracerank.pools.canonical import write_pools
 from tracerank.pools.pool import PAPER_K
 from tracerank.pools.types import BROWSING, WEBQA
@@ -29,8 +29,7 @@ def world(output: Path, setting: str, count: int, k: int, seed: int, preset: str
     more. The preset paper has the pool shapes that the paper publishes.
     """
     check_output(output, (), force)
-    chosen = preset_named(preset, setting)
     with working("generating", total=count, quiet=quiet) as progress:
-        write_pools(output, progress.over(iter_world(chosen, count, seed, k)))
+        write_pools(output, progress.over(iter_world(PRESETS[preset][setting], count, seed, k)))
     if not quiet:
         note(f"{count:,} generated questions, {count * k:,} rollouts; written to {output}")

@@ -6,7 +6,7 @@ is, is up to the server.
 """
 
 import hashlib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable
 from dataclasses import astuple, dataclass, field, replace
 from math import exp, fsum, isnan
 
@@ -195,11 +195,9 @@ class ChatPolicy:
         determinants = (prompts, self.style.tools, self.temperature, self.top_p, self.limits)
         return f"chat:{self.chat.name}:{self.style.name}@{_digest(*determinants).hex()[:8]}"
 
-    def rollouts(self, question: Question, samples: Iterable[int], seed: int = 0) -> Iterator[Rollout]:
-        """The rollouts with these sample ids, in their order; ``lab/run.py`` makes several at once."""
-        return (self._rollout(question, sample, seed) for sample in samples)
+    def rollout(self, question: Question, sample: int, seed: int = 0) -> Rollout:
+        """The rollout with this sample id; ``lab/run.py`` makes several at once."""
 
-    def _rollout(self, question: Question, sample: int, seed: int) -> Rollout:
         def draw(turn: int) -> Sampling:
             # 31 bits: some servers take no more.
             drawn = int.from_bytes(_digest(seed, question.text, sample, turn)[:4], "big") >> 1

@@ -9,7 +9,6 @@ from random import Random
 from types import MappingProxyType
 from typing import Any
 
-from tracerank.errors import UsageError
 from tracerank.lab.worlds.agents import ErrorModel
 from tracerank.lab.worlds.library import Library, SearchModel
 from tracerank.lab.worlds.pages import PageModel
@@ -157,15 +156,6 @@ def with_agents(preset: Preset, name: str) -> Preset:
 
 PRESETS: Mapping[str, Mapping[str, Preset]] = MappingProxyType({"paper": PAPER, "scattered": SCATTERED})
 """By name and setting."""
-
-
-def preset_named(name: str, setting: str) -> Preset:
-    """The parameters of a world by their name, for one of the two search settings."""
-    if name not in PRESETS:
-        raise UsageError(f"no preset of the world is called {name!r}; choose one of {', '.join(PRESETS)}")
-    if setting not in PRESETS[name]:
-        raise UsageError(f"no search setting is called {setting!r}; choose one of {', '.join(PRESETS[name])}")
-    return PRESETS[name][setting]
 
 
 def iter_cases(preset: Preset, questions: int, seed: int, k: int = PAPER_K) -> Iterator[tuple[Case, Pool]]:

@@ -6,6 +6,7 @@ that saw it.
 
 import re
 import unicodedata
+from collections.abc import Sequence
 
 from tracerank.answers.text_keys import bounded_cache
 from tracerank.readers.browser.headers import PageHeader, after_cursor, page_header
@@ -39,23 +40,19 @@ def found_excerpts(returned: str) -> str:
 @bounded_cache(_PAGES, _MAX_PAGE)
 def _page(page: str) -> tuple[PageHeader, str]:
     """Header and evidence of an opened page whose cursor is gone."""
-    return page_header(page), _normalised(_PAGE_MARGIN.sub(" ", "\n" + page)) if _VIEWPORT.search(page) else ""
+    return page_header(page), _joined(_PAGE_MARGIN.split("\n" + page)) if _VIEWPORT.search(page) else ""
 
 
 @bounded_cache(_PAGES, _MAX_PAGE)
 def _excerpts(text: str) -> str:
     """The excerpts of a Find view whose cursor is gone."""
     matches = _MATCH.split(text)[1:]
-    return "\n\n".join(filter(None, (_normalised(_MARGIN.sub(" ", match)) for match in matches)))
+    return "\n\n".join(filter(None, (_joined(_MARGIN.split(match)) for match in matches)))
 
 
-def _normalised(text: str) -> str:
-    """``normalize_text``, encodable, and quick for the common case: no white space but one or two blanks."""
+def _joined(lines: Sequence[str]) -> str:
+    """``normalize_text`` of the lines, encodable, and quick for the common case: no white space but single blanks."""
+    text = " ".join(filter(None, map(str.strip, lines)))  # wrapped lines end in a blank
     if not text.isascii():
         text = unicodedata.normalize("NFC", text)
-    if text.isprintable():
-        # Wrapped lines end in a blank.
-        text = text.replace("  ", " ")
-        if "  " not in text:
-            return text.strip()
-    return encodable(" ".join(text.split()))
+    return text if text.isprintable() and "  " not in text else encodable(" ".join(text.split()))

@@ -124,8 +124,7 @@ def _brought(call: ToolCall) -> bool:
     """Whether a call that hands nothing in brought back as many words as a page or its excerpts have."""
     if submitted_answer(call) is not None or call.is_error:
         return False
-    blocks = _search_blocks(call, ())
-    return sum(len(result.text) for block in blocks for result in block) >= _MIN_LETTERS
+    return _words_in(value_of(call.output), 6) >= _MIN_LETTERS
 
 
 def _is_unknown(call: ToolCall, names: ToolNames | None) -> bool:

@@ -15,6 +15,7 @@ from tracerank.readers.base import GENERAL, Parsed, Record, reject
 from tracerank.readers.chat_roles import makes_calls
 from tracerank.readers.formats.langchain_texts import Told, told_in
 from tracerank.readers.reading import Reading
+from tracerank.readers.runs.transcripts import streamed_messages
 from tracerank.readers.shapes import is_result
 from tracerank.readers.sources.record_fields import (
     decoded,
@@ -165,7 +166,7 @@ class Walked:
 
     def parse(self, record: Record, source: str) -> Parsed:
         """What was asked, done and said; the answer is the agent's last words after its last search."""
-        plain = decoded(record, *_COLUMNS)
+        plain = {name: streamed_messages(value) for name, value in decoded(record, *_COLUMNS).items()}
         told = None if self.name != LANGCHAIN or _sign(plain, _MAX_DEPTH) else told_in(plain)
         if told is not None:
             plain = {**plain, told.field: None, "messages": told.messages}

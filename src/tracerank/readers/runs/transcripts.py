@@ -19,6 +19,7 @@ from tracerank.errors import ReadError
 from tracerank.readers.base import Record, RecordAt
 from tracerank.readers.runs.model_calls import run_calls
 from tracerank.readers.runs.pools import digest_of
+from tracerank.readers.shapes import constructed
 from tracerank.readers.sources.record_fields import RECORD_FIELDS, RECORD_KEY
 from tracerank.readers.vocabulary import word_set
 
@@ -235,6 +236,14 @@ def streamed_part(values: list[Any]) -> dict[str, Any] | None:
     return {"type": "updates", "data": last} if is_update else None
 
 
+def streamed_messages(value: Any) -> Any:
+    """The whole messages of a list that is such a stream; anything else as it is."""
+    if not isinstance(value, list) or not value or not isinstance(value[0], list):
+        return value
+    parts = [part for one in value if isinstance(one, list) and (part := streamed_part(one)) is not None]
+    return _whole_messages(parts) if len(parts) == len(value) else value
+
+
 def _is_path(value: object) -> bool:
     """Whether a value is the path of a subgraph: names, of which there may be none."""
     return isinstance(value, list) and all(isinstance(one, str) for one in value)
@@ -257,7 +266,7 @@ def _whole_messages(events: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
     whole: dict[str, dict[str, Any]] = {}
     kept: list[dict[str, Any]] = []
     for event in events:
-        piece = data if isinstance(data := event.get("data"), Mapping) else event
+        piece = constructed(data if isinstance(data := event.get("data"), Mapping) else event)
         name = piece.get("id")
         if piece.get("type") != _CHUNK or not isinstance(name, str):
             kept.append(event)

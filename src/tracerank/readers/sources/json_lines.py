@@ -301,7 +301,10 @@ def _from_lines(
             yield Problem(f"{name}:{number}", f"a line of more than {MAX_LINE_BYTES:,} bytes; it was dropped")
         elif line and not line.isspace():
             item = read(line, f"{name}:{number}")
-            yield from (item,) if isinstance(item, RecordAt) or line[:1] != b"[" else _from_list(line, item)
+            if isinstance(item, RecordAt) or line[:1] != b"[":
+                yield item
+            else:
+                yield from _from_list(line, item)
         number += 1
 
 

@@ -22,6 +22,8 @@ _STOP = re.compile(r"[\"'\\]")
 _AFTER_STRING = re.compile(r"\s*+(?:[,:}\])]|\Z)")
 _KEY = re.compile(r"\s*+[,;(]*+\s*+(?:([\"'])(\w[\w .$-]{0,60}+)\1|(\w[\w.$-]{0,60}+))\s*+[:=](?!/)\s*+")
 _BARE = re.compile(r"[^,}\])\n]*+")
+_BARE_OPENING = re.compile(r"\s*+(?:\[\s*+)?\{[ \t]*+\n\s*+[A-Za-z_]\w{0,60}+: ")
+_BARE_FIELD = re.compile(r"(?m)^[ \t]*+([A-Za-z_]\w{0,60}+): (.*+)$")
 _ESCAPE = re.compile(r"\\(?:u([0-9a-fA-F]{4})|(.))", re.DOTALL)
 _ESCAPED = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f"}
 _WORDS: dict[str, Any] = {"true": True, "false": False, "null": None, "none": None, "undefined": None}
@@ -88,6 +90,17 @@ def _values(text: str) -> list[tuple[Any, str]] | None:
         found.append((value, text[at:end]))
         at = _BETWEEN_OBJECTS.match(text, end).end()  # type: ignore[union-attr]
     return found
+
+
+def load_bare(text: str) -> Any:
+    """The value that LlamaIndex of TypeScript prints without quotes, a field a line; NOT_JSON for anything else."""
+    return load_json(_BARE_FIELD.sub(_quoted_field, text)) if _BARE_OPENING.match(text) else NOT_JSON
+
+
+def _quoted_field(field: re.Match[str]) -> str:
+    key, value = field[1], field[2]
+    bare = value.removesuffix(",")
+    return f'"{key}": ' + (value if bare in ("[", "{", "[]", "{}") else json.dumps(bare) + value[len(bare) :])
 
 
 def load_loosely(text: str) -> dict[str, Any]:
