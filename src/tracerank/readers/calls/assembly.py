@@ -88,8 +88,8 @@ def unread(calls: Sequence[ToolCall], searches: Sequence[Search], names: ToolNam
     pairs = zip(calls, kinds_of(calls, names), strict=True)
     left = {call.name: call for call, kind in pairs if kind == "other" and _is_unknown(call, names) and _brought(call)}
     if left:
-        told = ",".join(proposed(name, call.arguments) for name, call in list(left.items())[:_MAX_SHOWN])
-        return f"--tools {told} if these calls are research: {_shown(left)} are not taken for it, here and elsewhere"
+        line = ",".join(proposed(name, call.arguments) for name, call in list(left.items())[:_MAX_SHOWN])
+        return f"--tools {line} if these calls are research: {_shown(left)} are not taken for it, here and elsewhere"
     if all(search.evidence for search in searches):
         return ""
     pairs = zip(calls, kinds_of(calls, names), strict=True)
