@@ -13,7 +13,7 @@ from tracerank.evidence.names import MAX_NAMES, names_in
 from tracerank.methods import load_method
 from tracerank.pools.pool import Pool
 from tracerank.votes.base import Decision
-from tracerank.votes.missing import ANSWER, QUESTION, Missing, Repeated, Unasked
+from tracerank.votes.missing import ANSWER, QUESTION, Missing, Repeated, UnsearchedName
 
 ASKED = "Which city did the composer of Orfeo and teacher of Heinrich Schütz die in?"
 
@@ -108,7 +108,9 @@ def test_a_name_of_the_question_that_nobody_looked_up_is_a_missing_hop() -> None
         rollout("Mantua", ranked(repeated, "Some page."), ranked("orfeo", "Orfeo is an opera.")),
         question=ASKED,
     )
-    assert [one for one in looked(seen).unasked if one.where == QUESTION] == [Unasked("Heinrich Schütz", QUESTION)]
+    assert [one for one in looked(seen).unasked if one.where == QUESTION] == [
+        UnsearchedName("Heinrich Schütz", QUESTION)
+    ]
     page = rollout("Venice", ranked(repeated, "Heinrich Schutz (1585 to 1672) was a composer."))
     both = pool_of(*seen.rollouts, page, question=ASKED)
     assert not [one for one in looked(both).unasked if one.where == QUESTION]  # a page about it was seen
