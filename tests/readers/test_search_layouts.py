@@ -287,6 +287,7 @@ WITHOUT_ADDRESSES: dict[str, tuple[object, list[tuple[str | None, str]]]] = {
     "quotes": (f"> {ONE}\n\n> {TWO}", _PLAIN),
     "texts by id": ({"doc_12": ONE, "doc_15": TWO}, _PLAIN),
     "texts by title": ({"Vienna": ONE, "Inn river": TWO}, _NAMED),
+    "texts by address": ({RESULTS[0][1]: ONE, RESULTS[1][1]: TWO}, _PLAIN),
     "texts by id inside": ({"results": {"d12": ONE, "d15": TWO}}, _PLAIN),
     "texts beside ids": ({"ids": ["d1", "d2"], "scores": [0.3, 0.2], "texts": [ONE, TWO]}, _PLAIN),
     "a data frame whose middle columns pandas leaves out": (

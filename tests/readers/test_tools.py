@@ -100,6 +100,6 @@ def test_the_line_stands_in_the_name_of_a_reader_with_a_map_and_questions(tmp_pa
 
 def test_what_a_tool_does_is_one_of_four_words() -> None:
     with pytest.raises(UsageError, match="expected NAME=search, open, find or other"):
-        TOOL_NAMES.told("lookup=read")
+        TOOL_NAMES.with_tools("lookup=read")
     call = ToolCall("mcp__kb__lookup", {"for_what": "x"})
-    assert TOOL_NAMES.told("lookup=search:for_what").applied(call).arguments["query"] == "x"
+    assert TOOL_NAMES.with_tools("lookup=search:for_what").applied(call).arguments["query"] == "x"

@@ -47,7 +47,7 @@ __all__ = [
 Given = Any
 """Paths, or what has rows: ``tracerank.readers.sources.arrow.rows_in`` takes it without importing its library."""
 OnRecord = Callable[[str], None]
-"""Told the name of the reader that takes each record."""
+"""Gets the name of the reader that takes each record."""
 Questions = PathLike | Mapping[str, str] | Iterable[Question]
 """What was asked: a file, texts by id, or questions."""
 
@@ -156,12 +156,12 @@ def _source(
 ) -> "_Source":
     mapped, names = FieldMap(fields or {}), TOOL_NAMES
     if isinstance(reader, str):
-        told = spelled(reader)
-        reader, names = told.name, names.told(told.tools)
-        mapped = FieldMap({**told.fields.paths, **mapped.paths})
-        answer_field, questions = answer_field or told.answer_field, told.questions or questions
+        spelling = spelled(reader)
+        reader, names = spelling.name, names.with_tools(spelling.tools)
+        mapped = FieldMap({**spelling.fields.paths, **mapped.paths})
+        answer_field, questions = answer_field or spelling.answer_field, spelling.questions or questions
     if tools:
-        names = names.told(",".join(f"{name}={does}" for name, does in tools.items()))
+        names = names.with_tools(",".join(f"{name}={does}" for name, does in tools.items()))
     chosen = (None if reader == AUTO else reader_named(reader)) if isinstance(reader, str) else reader
     joiner = chosen or _JOINER
     # Asking whether it is a ``Joiner`` would cost a request more than reading it.
@@ -197,8 +197,8 @@ class _Source:
     """The field that is the answer, of answers that are objects."""
     seen: set[str] = field(default_factory=set)
     """Of our names, those that were met."""
-    told: set[str] = field(default_factory=set)
-    """Doubts that were told."""
+    reported: set[str] = field(default_factory=set)
+    """Doubts that were reported."""
     missing: "MissingQuestions | None" = None
     """Names rollouts whose log does not say what was asked, from the first one on."""
 
@@ -300,8 +300,8 @@ class _Source:
             if placed is None:
                 continue
             doubt = placed.parsed.doubt
-            if doubt and doubt not in self.told:
-                self.told.add(doubt)
+            if doubt and doubt not in self.reported:
+                self.reported.add(doubt)
                 self.report(Problem(placed.source, doubt))
             yield placed
 

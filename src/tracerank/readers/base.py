@@ -27,7 +27,7 @@ class Parsed:
     confidence: str = ""
     """How sure a reading by shape is: ``high``, ``medium``, ``low``. Empty: the reader knows its format."""
     doubt: str = ""
-    """What logs of this kind do not say or leave open; told once for all rollouts that share it."""
+    """What logs of this kind do not say or leave open; reported once for all rollouts that share it."""
     loss: str = ""
     """What was seen in this record and not understood; reported with its source."""
 

@@ -237,5 +237,5 @@ def _unrecognised(item: RecordAt) -> str:
     return (
         f"{item.source}: no known format, the record has the keys: {shown or '(none)'}; "
         + (f"try --map {fitting}; " if fitting else "")
-        + f"known formats: {', '.join(READERS)} (docs/file-formats.md), or pass a Reader of your own"
+        + f"known formats: {', '.join(READERS)} (docs/reference/formats.md), or pass a Reader of your own"
     )

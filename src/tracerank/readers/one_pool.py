@@ -34,9 +34,9 @@ def pool_of_rollouts(
 ) -> tuple[Pool, list[Problem]]:
     """The pool, and what could not be read as it stood; raises ReadError when there is no pool, or more than one."""
     problems: list[Problem] = []
-    told = spelled(reader)
-    mapped = FieldMap({**told.fields.paths, **(fields or {})})
-    name = spelled_with(told.name, tools=told.tools or None, answer_field=told.answer_field or None)
+    spelling = spelled(reader)
+    mapped = FieldMap({**spelling.fields.paths, **(fields or {})})
+    name = spelled_with(spelling.name, tools=spelling.tools or None, answer_field=spelling.answer_field or None)
     shared = {key: value for key, value in (("question", question), ("question_id", question_id)) if value}
     given = [{**shared, **({"answer": one} if isinstance(one, str) else one)} for one in rollouts]
     if mapped.paths:

@@ -122,7 +122,7 @@ def call_of(fields: Fields, role: words.Role | None = None) -> Called | None:
     """The call that an object is; None: it is none. ``role`` is that of the message around it."""
     for key in words.WRAPPED_CALLS:
         inner = decoded_value(fields.get(key))
-        if isinstance(inner, Mapping) and (call := _bare_call(plain_fields(inner), is_told=True)) is not None:
+        if isinstance(inner, Mapping) and (call := _bare_call(plain_fields(inner), is_typed=True)) is not None:
             return call if call.id is not None else replace(call, id=_id_of(fields) or _text_id(fields.get("id")))
     kind = kind_of_part(fields)
     if kind.startswith("tool") and (named := _NAMED_TOOL.fullmatch(str(fields.get("type")))) is not None:
@@ -133,22 +133,22 @@ def call_of(fields: Fields, role: words.Role | None = None) -> Called | None:
     callee = fields.get("recipient")
     if role == "agent" and isinstance(callee, str) and callee.startswith(words.CALLEES) and "content" in fields:
         return Called(callee, text_of(fields["content"]))
-    call = _bare_call(fields, is_told=is_part or kind in words.CALL_KINDS)
+    call = _bare_call(fields, is_typed=is_part or kind in words.CALL_KINDS)
     # Inspect's word for a tool that the vendor ran.
     return replace(call, results=()) if call is not None and "tooltype" in fields else call
 
 
-def _bare_call(fields: Fields, *, is_told: bool) -> Called | None:
+def _bare_call(fields: Fields, *, is_typed: bool) -> Called | None:
     name = next((value for key in words.NAME_KEYS if isinstance(value := fields.get(key), str) and value.strip()), None)
     if name is None or len(name) > 200 or _is_definition(fields):
         return None
     key = next((key for key in words.ARGUMENT_KEYS if key in fields), None)
     if key is None:
-        return Called(name, None, _id_of(fields) or _text_id(fields.get("id"))) if is_told else None
+        return Called(name, None, _id_of(fields) or _text_id(fields.get("id"))) if is_typed else None
     given = fields[key]
-    is_sure = is_told or key not in words.LOOSE_ARGUMENT_KEYS or _id_of(fields) is not None
+    is_sure = is_typed or key not in words.LOOSE_ARGUMENT_KEYS or _id_of(fields) is not None
     is_shaped = isinstance(given, Mapping) or (isinstance(given, str) and (is_sure or given[:1] == "{"))
-    if not is_shaped and not (is_told and given is None):
+    if not is_shaped and not (is_typed and given is None):
         return None
     # A span or a setting may have a name and an input, too: a tool is at least called one.
     if not is_sure and not (
@@ -162,7 +162,7 @@ def return_of(fields: Fields, role: words.Role | None = None) -> Returned | None
     """What an object says came back from a call; None: it is no return."""
     for key in words.WRAPPED_RETURNS:
         inner = fields.get(key)
-        if isinstance(inner, Mapping) and (found := _bare_return(plain_fields(inner), is_told=True)) is not None:
+        if isinstance(inner, Mapping) and (found := _bare_return(plain_fields(inner), is_typed=True)) is not None:
             return found
     raw = fields.get("rawitem")
     if fields.get("output") is not None and isinstance(raw, Mapping):
@@ -171,8 +171,8 @@ def return_of(fields: Fields, role: words.Role | None = None) -> Returned | None
         return None if found is None else replace(found, output=unwrapped(fields["output"]))
     kind = kind_of_part(fields)
     # The role is the object's own: parts inside a tool's message are its content.
-    is_told = kind in words.RETURN_KINDS or role_of(fields) == "tool" or role == "tool"
-    return _bare_return(fields, is_told=is_told)
+    is_typed = kind in words.RETURN_KINDS or role_of(fields) == "tool" or role == "tool"
+    return _bare_return(fields, is_typed=is_typed)
 
 
 def inline_return(fields: Fields, call: Called) -> Returned | None:
@@ -191,7 +191,7 @@ def inline_return(fields: Fields, call: Called) -> Returned | None:
     return None
 
 
-def _bare_return(fields: Fields, *, is_told: bool) -> Returned | None:
+def _bare_return(fields: Fields, *, is_typed: bool) -> Returned | None:
     key = next((key for key in words.OUTPUT_KEYS if key in fields), None)
     call_id = _id_of(fields)
     origin = fields.get("origin")
@@ -199,14 +199,14 @@ def _bare_return(fields: Fields, *, is_told: bool) -> Returned | None:
     if isinstance(origin, Mapping):
         about = plain_fields(origin)
         call_id, name = call_id or _text_id(about.get("id")), about.get("toolname", name)
-    if key is None or not (is_told or call_id is not None):
+    if key is None or not (is_typed or call_id is not None):
         return None
     # Beside arguments the object is the call itself, which keeps its return.
-    if not is_told and any(one in fields for one in (*words.ARGUMENT_KEYS, *words.MODEL_KEYS)):
+    if not is_typed and any(one in fields for one in (*words.ARGUMENT_KEYS, *words.MODEL_KEYS)):
         return None
     output = unwrapped(fields[key])
     is_error = _is_error(fields)
-    if is_told and call_id is None:
+    if is_typed and call_id is None:
         call_id = _text_id(fields.get("parentid" if kind_of_part(fields).endswith("event") else "id"))
     kind = kind_of_part(fields)
     results = hosted_results(output) if is_hosted_result(kind) else None

@@ -58,7 +58,7 @@ class ToolNames:
         moved = frozenset[str]().union(*new.values())
         return replace(self, **{kind: (getattr(self, kind) - moved) | names for kind, names in new.items()})
 
-    def told(self, text: str) -> "ToolNames":
+    def with_tools(self, text: str) -> "ToolNames":
         """The table with what the user says, as in ``lookup=search:for_what,lift=open``."""
         rows: list[tuple[str, CallKind, str]] = []
         for part in filter(None, map(str.strip, text.split(","))):

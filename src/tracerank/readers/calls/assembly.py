@@ -108,8 +108,8 @@ def unread(calls: Sequence[ToolCall], searches: Sequence[Search], names: ToolNam
     pairs = _understood(calls, names)
     left = {call.name: call for call, kind in pairs if kind == "other" and _is_unknown(call, names) and _brought(call)}
     if left:
-        told = ",".join(proposed(name, call.arguments) for name, call in list(left.items())[:_MAX_SHOWN])
-        return f"--tools {told} if these calls are research: {_shown(left)} are not taken for it, here and elsewhere"
+        line = ",".join(proposed(name, call.arguments) for name, call in list(left.items())[:_MAX_SHOWN])
+        return f"--tools {line} if these calls are research: {_shown(left)} are not taken for it, here and elsewhere"
     if all(search.evidence for search in searches):
         return ""
     dark = {call.name: call for call, kind in pairs if kind in ("search", "open") and _is_dark(call)}

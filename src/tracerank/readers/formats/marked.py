@@ -15,7 +15,7 @@ from tracerank.pools.types import Question, Rollout
 from tracerank.readers.assemble import Dialogue, parsed_dialogue
 from tracerank.readers.base import Parsed, Record, reject
 from tracerank.readers.calls.assembly import searches_of
-from tracerank.readers.formats.langchain_texts import told_in
+from tracerank.readers.formats.langchain_texts import text_transcript
 from tracerank.readers.formats.webqa import references_of as listed_references
 from tracerank.readers.ranked import split_ranked
 from tracerank.readers.results import Result
@@ -130,7 +130,7 @@ class SearchR1Reader:
         text = _tagged_text(record)
         if text is not None and _holds_tags(text):
             # A page may hold an answer tag, too: of a transcript kept as JSON, or with named turns, it says nothing.
-            return "<search>" in text or not (text.lstrip().startswith(_JSON) or told_in(record) is not None)
+            return "<search>" in text or not (text.lstrip().startswith(_JSON) or text_transcript(record) is not None)
         messages = record.get("messages")
         return isinstance(messages, list) and any(
             speaker(message) == "assistant" and "<search>" in (_content(message) or "") for message in messages

@@ -5,7 +5,6 @@ and a reference, too, and its reference must not become its answer. Such rollout
 browsing rule, which lets every answer vote.
 """
 
-import re
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
@@ -37,8 +36,6 @@ _TRANSCRIPTS = (
     *("steps", "searches", "tool_events", "log", "events", "scratchpad", "queries_used", "spans"),
     "intermediate_steps",
 )
-_PRINTED = re.compile(r"\s*+(?:={10,} \w{2,20} Message ={10,}|<message type=\")")
-"""How LangChain prints messages on the terminal."""
 
 
 class PlainReader:
@@ -85,8 +82,7 @@ class PlainReader:
 def _may_be_transcript(name: str, value: object) -> bool:
     """Whether a field may say what the agent did: then its format is unknown, and 'answer' may be the reference."""
     is_listed = isinstance(value, list) and any(isinstance(item, Mapping | list) for item in value)
-    is_printed = isinstance(value, str) and _PRINTED.match(value) is not None
-    return bool(value) and (name in _TRANSCRIPTS or is_printed or (is_listed and name != "prompt"))
+    return bool(value) and (name in _TRANSCRIPTS or (is_listed and name != "prompt"))
 
 
 def _question(record: Record) -> Question | None:

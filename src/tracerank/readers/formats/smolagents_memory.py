@@ -150,8 +150,8 @@ class SmolagentsReader:
     def parse(self, record: Record, source: str) -> Parsed:
         """The run as a rollout; the answer is the output of the step that ended it."""
         plain = decoded(record)
-        told = steps_of_messages(plain)
-        steps = told or _steps(plain)
+        from_messages = steps_of_messages(plain)
+        steps = from_messages or _steps(plain)
         if steps is None:
             reason = f"no steps that can be read: expected a list in one of {', '.join(_STEP_FIELDS)}"
             reject(reason, question_of(plain), sample_id_of(plain))
@@ -159,11 +159,11 @@ class SmolagentsReader:
         asked = tasks[-1] if tasks else None
         actions = [_with_code(step) for step in steps if isinstance(step, Mapping) and "step_number" in step]
         # Beside messages, the prediction is the answer as the agent put it last.
-        noted = plain_text(plain.get("prediction")) if told else None
+        noted = plain_text(plain.get("prediction")) if from_messages else None
         dialogue = Dialogue(tuple(_calls(actions)), asked, noted or _final(plain, actions))
         # The run's 'output' is the agent's; everything else is in the steps.
         aside = {*_STEP_FIELDS, "intermediate_steps", "output", "prompt", "input", "task"}
-        aside |= {"messages"} if told else set()
+        aside |= {"messages"} if from_messages else set()
         fields = {key: value for key, value in plain.items() if key not in aside}
         return parsed_dialogue(fields, source, dialogue)
 

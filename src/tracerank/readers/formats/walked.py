@@ -13,7 +13,7 @@ from typing import Any
 from tracerank.readers.assemble import asked_question, parsed_dialogue
 from tracerank.readers.base import GENERAL, Parsed, Record, reject
 from tracerank.readers.chat_roles import makes_calls
-from tracerank.readers.formats.langchain_texts import Told, told_in
+from tracerank.readers.formats.langchain_texts import TextTranscript, text_transcript
 from tracerank.readers.reading import Reading
 from tracerank.readers.runs.transcripts import streamed_messages
 from tracerank.readers.shapes import is_result
@@ -87,7 +87,7 @@ def vendor_of(record: Record) -> str:
         return _BROWSECOMP
     batch = result.get("message") if isinstance(result := record.get("result"), Mapping) else None
     found = _sign(record, _MAX_DEPTH) or _sign(batch, 1) or next(filter(None, map(_written_sign, columns)), "")
-    if not found and not isinstance(record.get("messages"), str) and told_in(record) is not None:
+    if not found and not isinstance(record.get("messages"), str) and text_transcript(record) is not None:
         return LANGCHAIN
     return found
 
@@ -167,9 +167,9 @@ class Walked:
     def parse(self, record: Record, source: str) -> Parsed:
         """What was asked, done and said; the answer is the agent's last words after its last search."""
         plain = {name: streamed_messages(value) for name, value in decoded(record, *_COLUMNS).items()}
-        told = None if self.name != LANGCHAIN or _sign(plain, _MAX_DEPTH) else told_in(plain)
-        if told is not None:
-            plain = {**plain, told.field: None, "messages": told.messages}
+        kept = None if self.name != LANGCHAIN or _sign(plain, _MAX_DEPTH) else text_transcript(plain)
+        if kept is not None:
+            plain = {**plain, kept.field: None, "messages": kept.messages}
         reading = read_anything(_chat_of(plain) if self.name == CHAT else plain)
         parsed = self._parsed(plain, source, reading)
         is_general = self.name == GENERAL
@@ -178,7 +178,7 @@ class Walked:
             parsed = replace(parsed, confidence=reading.confidence, doubt=doubt)
         if is_general or not any(search.evidence for search in parsed.rollout.searches):
             parsed = replace(parsed, loss=reading.not_understood(parsed.rollout))
-        return parsed if told is None else _doubted(parsed, told)
+        return parsed if kept is None else _doubted(parsed, kept)
 
     def _parsed(self, plain: Record, source: str, reading: Reading) -> Parsed:
         fields, dialogue = _around(plain), reading.dialogue
@@ -236,11 +236,11 @@ def _asked_in(record: Record) -> str | None:
     return None
 
 
-def _doubted(parsed: Parsed, told: Told) -> Parsed:
+def _doubted(parsed: Parsed, kept: TextTranscript) -> Parsed:
     """A transcript that was kept as text, with what that leaves open."""
-    count = f"{told.strays} return{'s' * (told.strays != 1)}"
-    loss = f"{count} without a call in a transcript kept as text" if told.strays else ""
-    return replace(parsed, doubt=parsed.doubt or told.doubt, loss=loss)
+    count = f"{kept.strays} return{'s' * (kept.strays != 1)}"
+    loss = f"{count} without a call in a transcript kept as text" if kept.strays else ""
+    return replace(parsed, doubt=parsed.doubt or kept.doubt, loss=loss)
 
 
 # ---- runs of no vendor
@@ -290,8 +290,8 @@ def _only_output(record: Record) -> str | None:
     """The one text beside a trajectory that is neither a question nor reasoning, whatever it is called."""
     if not isinstance(record.get("trajectory"), Mapping) or "answer" in record:
         return None
-    told = [text for name, text in record.items() if name not in _NOT_OUTPUT and isinstance(text, str) and text.strip()]
-    return told[0] if len(told) == 1 else None
+    kept = [text for name, text in record.items() if name not in _NOT_OUTPUT and isinstance(text, str) and text.strip()]
+    return kept[0] if len(kept) == 1 else None
 
 
 ROWS = {name: Walked(name) for name in (*NAMES, GENERAL)}

@@ -121,7 +121,7 @@ def group(
 def _together(placed: Iterable[Placed], report: Report) -> Iterator[Placed]:
     """The rollouts, those of a question that has a bare ``id`` under the first such id that its words came with."""
     first: dict[int, str] = {}
-    is_told = False
+    is_reported = False
     for item in placed:
         question = item.parsed.question
         if item.is_bare and question.text:
@@ -130,9 +130,9 @@ def _together(placed: Iterable[Placed], report: Report) -> Iterator[Placed]:
             identity = first.setdefault(digest_of("\0".join((normalize_text(question.text), *wanted))), question.id)
             if identity != question.id:
                 item = item._replace(parsed=replace(item.parsed, question=replace(question, id=identity)))
-                if not is_told:
+                if not is_reported:
                     report(Problem(item.source, _SEVERAL_IDS))
-                is_told = True
+                is_reported = True
         yield item
 
 

@@ -45,7 +45,7 @@ def address(name: str) -> str:
 def remote_files(name: str) -> list[str]:
     """The files that an address, a folder or a pattern behind one stands for, as addresses."""
     url = address(name)
-    with told_of(url):
+    with store_errors(url):
         files, path = store_of(url)
         if any(mark in path for mark in "*["):
             found = files.glob(path)
@@ -61,7 +61,7 @@ def remote_files(name: str) -> list[str]:
 def remote_identity(name: str) -> dict[str, Any]:
     """What shows whether a remote file is still the same: its size and the store's own mark of its content."""
     url = address(name)
-    with told_of(url):
+    with store_errors(url):
         files, path = store_of(url)
         about = files.info(path)
         marks = ("ETag", "etag", "mtime", "LastModified", "last_modified", "created", "updated")
@@ -76,7 +76,7 @@ def remote_identity(name: str) -> dict[str, Any]:
 def opened_remote(name: str) -> Iterator[BinaryIO]:
     """The open file behind an address, of which parts are fetched as they are asked for."""
     url = address(name)
-    with told_of(url):
+    with store_errors(url):
         files, path = store_of(url)
         stream = files.open(path, "rb")
     with stream:
@@ -89,7 +89,7 @@ def fetched(name: str) -> Iterator[Path]:
     url = address(name)
     with tempfile.TemporaryDirectory(prefix="tracerank-") as folder:
         copy = Path(folder) / (url.rpartition("/")[2] or "file")
-        with told_of(url), opened_remote(url) as stream, open(copy, "wb") as file:
+        with store_errors(url), opened_remote(url) as stream, open(copy, "wb") as file:
             shutil.copyfileobj(stream, file)
         yield copy
 
@@ -100,7 +100,7 @@ def fetched_folder(name: str) -> Path:
     folder = tempfile.TemporaryDirectory(prefix="tracerank-")
     atexit.register(folder.cleanup)
     top = address(name).rstrip("/")
-    with told_of(top):
+    with store_errors(top):
         files, path = store_of(top)
         for one in files.find(path):
             copy = Path(folder.name, str(one).removeprefix(path).lstrip("/"))
@@ -128,8 +128,8 @@ def _survive_forks() -> None:
 
 
 @contextmanager
-def told_of(url: str) -> Iterator[None]:
-    """Whatever a store raises, in one line; there is no common class of it."""
+def store_errors(url: str) -> Iterator[None]:
+    """What a store raises as a ReadError of one line; stores have no common class of errors."""
     try:
         yield
     except TraceRankError:

@@ -53,9 +53,9 @@ class Trials:
         if os.path.basename(name) == RESULT:
             raise ReadError(f"{name}: the trial has no {_TRAJECTORY}; run an agent that saves ATIF")
         for item in iter_records(name):
-            yield item if isinstance(item, Problem) else self._told(trial, item)
+            yield item if isinstance(item, Problem) else self._with_task(trial, item)
 
-    def _told(self, trial: _Trial, item: RecordAt) -> RecordAt:
+    def _with_task(self, trial: _Trial, item: RecordAt) -> RecordAt:
         steps = _continued(item.value, os.path.dirname(trial.name))
         question = self.asked.setdefault(trial.task, _first_asked(steps))
         own = item.value.get("extra")

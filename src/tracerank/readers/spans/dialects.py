@@ -107,7 +107,7 @@ def _otel_span(raw: Mapping[str, Any]) -> Iterator[Span]:
     name = raw.get("name", raw.get("span_name"))
     fields = {
         "name": name.removeprefix("execute_tool ") if isinstance(name, str) else "",
-        **_told(events, str(fields["kind"])),
+        **_from_events(events, str(fields["kind"])),
         **{key: value for key, value in fields.items() if value is not None},
     }
     start = next((raw[key] for key in _STARTS if key in raw), None)
@@ -181,7 +181,7 @@ def _document(item: object) -> dict[str, Any]:
     return {**document, "metadata": metadata} if isinstance(metadata, Mapping) else document
 
 
-def _told(events: list[tuple[Any, dict[str, Any]]], kind: str) -> dict[str, Any]:
+def _from_events(events: list[tuple[Any, dict[str, Any]]], kind: str) -> dict[str, Any]:
     """Input and output that a span logs as events of messages, such as ``gen_ai.user.message``."""
     found: dict[str, Any] = {}
     given = "gen_ai.tool.message" if kind == "tool" else "gen_ai.user.message"

@@ -53,6 +53,7 @@ def make(run: Run) -> dict[str, Any]:
         "dumps": json.loads(dumps(state)),
         "to_json": [message.to_json() for message in messages],
         "default_str": json.loads(json.dumps(state, default=str)),
+        "pretty_text": {**about, "log": "\n\n".join(message.pretty_repr() for message in messages)},
         "buffer_string": {**about, "output": get_buffer_string(messages)},
         "token_stream": Lines([_plain(one) for one in streamed]),
         "updates_and_custom": Lines([_plain(one) for one in both]),
