@@ -171,7 +171,6 @@ NUMBERS = [
         ("50–60", "50-60"),
         ("50-60 km", "50 to 60 kilometres"),
         ("third", "3rd"),
-        ("the twenty-first", "21st"),
         ("number 5", "5"),
         ("five years", "5 years"),
         ("5 years old", "5 years of age"),
