@@ -120,7 +120,14 @@ REGIONS = {
     for short in row.split()
 }
 """States and countries, by the words that name them."""
-_ENDINGS = ("ies", 3, "y"), ("ings", 4, ""), ("ing", 4, ""), ("ers", 4, ""), ("es", 4, ""), ("ed", 4, "")
+_ENDINGS: tuple[tuple[str, int, str], ...] = (
+    ("ies", 3, "y"),
+    ("ings", 4, ""),
+    ("ing", 4, ""),
+    ("ers", 4, ""),
+    ("es", 4, ""),
+    ("ed", 4, ""),
+)
 _ENDINGS += ("er", 5, ""), ("s", 3, "")
 """An ending, the least letters before it, and what stands there instead."""
 _SOUNDS = dict(zip(words("sch tch ph ck kh ch sh th dj zh gh"), "skfkkkstjjg", strict=True))
