@@ -38,6 +38,7 @@ SPELLING = [
         ("Paris", "paris."),
         ("The Beatles", "Beatles"),
         ("Beyoncé", "Beyonce"),
+        ("Gauß", "Gauss"),
         ("Kraków", "Krakow"),
         ("Gabriel García Márquez", "Gabriel Garcia Marquez"),
         ("“Hey Jude”", '"Hey Jude"'),

@@ -39,6 +39,7 @@ def test_a_structured_reply_gives_its_answer_field() -> None:
     for text, wanted in (
         ('{"answer": "Paris", "confidence": 0.8}', ("Paris", 0.8)),
         ('```json\n{"reasoning": "…", "final_answer": "**Paris**", "confidence": "high"}\n```', ("Paris", None)),
+        ('```JSON\n{\n  "answer": "Paris",\n  "confidence": 0.8\n}\n```', ("Paris", 0.8)),
         ('{"answer": 1968, "confidence": 90}', ("1968", 0.9)),
     ):
         found = extract_answer(text)

@@ -48,6 +48,7 @@ def test_values_are_the_same_or_exclude_each_other_or_are_not_comparable(
         ("King Edward vii", "king edward #7"),
         ("Henry V", "henry #5"),
         ("WWII", "world war #2"),
+        ("the eleventh, the third and the sixth", "the 11th the 3rd and the 6th"),
         ("1914-1918", "@1914 @1918"),
         ("3 March 2001 to 5 May 2002", "@2001-3-3 to @2002-5-5"),
         ("H2O and the U.S. Navy", "h 2o and the us navy"),

@@ -34,6 +34,7 @@ EQUAL = [
     ("Who painted it?", '{"answer": "Rembrandt"}', "Rembrandt"),
 ]
 UNEQUAL = [
+    ("Which book did he write?", "History of Venice", "A Short History of Venice"),
     ("Who painted The Night Watch?", "Rembrandt", "Vermeer"),
     ("Who painted The Night Watch?", "Rembrandt", "It was painted by Frans Hals, not Rembrandt."),
     ("How many bridges are there?", "21", "There are 22 bridges."),

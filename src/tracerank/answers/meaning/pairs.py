@@ -9,7 +9,7 @@ their order: callers give them sorted.
 import json
 import math
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 from importlib.resources import files
@@ -59,8 +59,10 @@ def anchor_shares(readings: Sequence[AnswerReading], pairs: Pairs, lexicon: Lexi
     long = {index for index, one in enumerate(readings) if not one.is_bare}
     for number, members in enumerate(linked(short, among, _SAME)):
         # a bare answer that shares nothing with another bare one does not assert it
-        near = {one: alike.get(one, set()) | long if one not in long else range(len(readings)) for one in members}
-        for index in set().union(*near.values()).difference(members):
+        near: dict[int, Collection[int]] = {
+            one: range(len(readings)) if one in long else alike.get(one, set()) | long for one in members
+        }
+        for index in set[int]().union(*near.values()).difference(members):
             met = (readings[one] for one in members if index in near[one])
             if share := max(asserts(readings[index], one, lexicon) for one in met):
                 rows[index][number] = share
