@@ -145,6 +145,7 @@ class Trial:
             sys.exit("the tests fail without a mutant")
         lines, seconds = pickle.loads((self.tree / "coverage").read_bytes())
         killed = 0
+        _clear_caches()  # of what importing the tests has filled
         for number, (path, begin, end, source) in enumerate(self.sample, 1):
             changed = {(str(path), line) for line in range(begin, end + 1)}
             before = path.read_text(encoding="utf-8")
@@ -171,12 +172,9 @@ class Trial:
         """Which lines each test runs, as functions, and in how many seconds."""
         package = str(self.tree / "src/tracerank")
         lines, seconds = {}, {}
-        caches = [each for each in gc.get_objects() if type(each) is functools._lru_cache_wrapper]
-        caches = [each for each in caches if str(each.__module__).startswith("tracerank.")]
         for item in session.items:
             self.current = set()
-            for cache in caches:  # each test runs what it needs itself
-                cache.cache_clear()
+            _clear_caches()  # each test runs what it needs itself
             begin = time.process_time()
             sys.settrace(self.trace)  # calls alone: lines would take much longer
             item.config.hook.pytest_runtest_protocol(item=item, nextitem=None)
@@ -195,6 +193,13 @@ class Trial:
             os._exit(int(pytest.main(["-x", *OPTIONS, *slow, *files])))
         for item, following in zip(items, [*items[1:], None], strict=True):
             session.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
+
+
+def _clear_caches() -> None:
+    """Forget what functions of the package have kept."""
+    for each in gc.get_objects():
+        if type(each) is functools._lru_cache_wrapper and str(each.__module__).startswith("tracerank."):
+            each.cache_clear()
 
 
 def _draws(item: pytest.Item) -> bool:

@@ -93,9 +93,9 @@ def load_method(name: str = EVIDENCE, options: MethodOptions | None = None, **na
     """The method of a name or a folder, ready to decide: ``load_method("majority", equality="meaning")``.
 
     Options are given by name; each method uses those that concern it: ``equality`` (``exact``, ``default``,
-    ``meaning``, ``llm``), ``form`` (``first``, ``shortest``, ``longest``, ``commonest``), ``answers`` (``auto``,
-    ``long``, ``short``), ``seed``, ``encoder``, and ``chat`` (``URL#MODEL``) with ``chat_context``, ``chat_tokens``
-    and ``chat_time``. ``options`` holds the same as one object.
+    ``meaning``), ``form`` (``first``, ``shortest``, ``longest``, ``commonest``), ``answers`` (``auto``, ``long``,
+    ``short``), ``seed``, ``encoder``, and ``chat`` (``URL#MODEL``) with ``chat_context``, ``chat_tokens`` and
+    ``chat_time``. ``options`` holds the same as one object.
     """
     known = [one.name for one in fields(MethodOptions)]
     if unknown := [one for one in named if one not in known]:

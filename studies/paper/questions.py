@@ -1,16 +1,17 @@
 """The study's questions: generated pools to learn from and to test on, which share no fact."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from hashlib import blake2b
 from pathlib import Path
 from random import Random
+from types import MappingProxyType
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tracerank.lab.worlds.facts import OTHER_ROOT_KINDS
-from tracerank.lab.worlds.presets import PRESETS, Preset, iter_cases, iter_world, with_agents
+from tracerank.lab.worlds.presets import PRESETS, Preset, iter_cases, iter_world
 from tracerank.lab.worlds.questions import Case, make_case
 from tracerank.pools.pool import PAPER_K, Pool
 from tracerank.pools.subsets import is_validation
@@ -117,8 +118,35 @@ class QuestionSet:
         if self.agents == OTHER_FACTS:
             preset = replace(preset, world=replace(preset.world, roots=OTHER_ROOT_KINDS))
         else:
-            preset = with_agents(preset, self.agents)
+            errors, search = AGENTS[self.agents]
+            preset = replace(preset, errors=replace(preset.errors, **errors), search=replace(preset.search, **search))
         return tested(preset, learned_facts(self.world, self.setting, folder), TEST_QUESTIONS, k)
+
+
+AGENTS: Mapping[str, tuple[Mapping[str, float], Mapping[str, float]]] = MappingProxyType(
+    {
+        "base": ({}, {}),
+        "sft": (
+            {"early_stop": 0.06, "misread": 0.01, "wrong_hop": 0.02, "gives_up": 0.2, "no_search": 0.03},
+            {"habit": 1.4},
+        ),
+        "rl": (
+            {
+                "early_stop": 0.04,
+                "misread": 0.005,
+                "wrong_hop": 0.01,
+                "gives_up": 0.05,
+                "impatience": 0.1,
+                "no_search": 0.0,
+                "no_answer": 0.0,
+                "no_return": 0.0,
+            },
+            {"habit": 4.0, "care": 0.98},
+        ),
+    }
+)
+"""Other agents in the same world: what differs in their errors and their searches. As in the paper's pools, the further
+they are trained the more rollouts are retained and the more alike they search, and the less a vote gains."""
 
 
 BUDGETS = {WEBQA: (1, 2, 4, 8, 16, 32), BROWSING: (1, 2, 4, 8, 16)}

@@ -382,7 +382,6 @@ MADE_ANSWERS = (
     ("Nil", "How many goals did they score?"),
     ("NA", "What is the country code of Namibia?"),
     ("na", "What is the chemical symbol of sodium?"),
-    ("undefined", "What is one divided by zero?"),
     ("No Answer", "Which album did the Electric Light Orchestra release first in America?"),
     ("I Don't Know", "Which song opens the album Blizzard of Ozz?"),
     ('"Unknown"', "In which film of 2011 does a man wake up in Berlin?"),

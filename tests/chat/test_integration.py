@@ -10,23 +10,29 @@ import pytest
 
 from tests.chat.scripted import asked_pool, last_text, served
 from tests.model_server import Reply, error, said
-from tracerank.chat.asking import Room
+from tracerank.chat.asking import AskingMethod, Room
 from tracerank.chat.solagg import SolAgg, SummAgg
 from tracerank.endpoints.chat import ChatMessage, Usage
 from tracerank.errors import ChatError
 from tracerank.pools.pool import Pool
+from tracerank.votes.base import Decision
 
 POOL = asked_pool("Lyon", "Paris", "paris.", None)
 
 
+def run(*planned: Reply, pool: Pool = POOL, method: type[AskingMethod] = SolAgg, **given: Any) -> tuple[Decision, Any]:
+    """The decision after these replies, or by a rule for requests, and the requests."""
+    with served(*planned, **given) as (chat, server):
+        return method(chat).decide(pool), server.requests
+
+
 def test_an_answer_that_a_rollout_gave_belongs_to_the_first_that_gave_it() -> None:
-    with served(said("They agree. <answer>The Paris</answer> <answer>Rome</answer>")) as (chat, server):
-        decision = SolAgg(chat).decide(POOL)
+    decision, requests = run(said("They agree. <answer>The Paris</answer> <answer>Rome</answer>"))
     assert (decision.answer, decision.sample_id, decision.group) == ("The Paris", 1, (1, 2))
     assert decision.usage == Usage(7, 2, 1)
     assert decision.dropped == {3: "no answer"}
     assert decision.note is None
-    [request] = server.requests
+    [request] = requests
     assert (request["temperature"], request["max_tokens"], "tools" in request) == (1.0, 10_000, False)
     assert re.findall(r'Final solution (\d): "(\w+)', last_text(request)) == [
         ("1", "Lyon"),
@@ -41,8 +47,7 @@ def test_an_answer_that_a_rollout_gave_belongs_to_the_first_that_gave_it() -> No
 def test_an_answer_belongs_to_the_rollout_that_wrote_the_same_bytes_else_the_same_words(
     written: str, sample_id: int | None, group: tuple[int, ...]
 ) -> None:
-    with served(said(f"<answer>{written}</answer>")) as (chat, _):
-        decision = SolAgg(chat).decide(asked_pool("Lyon", "paris", "Paris"))
+    decision, _ = run(said(f"<answer>{written}</answer>"), pool=asked_pool("Lyon", "paris", "Paris"))
     assert (decision.answer, decision.sample_id, decision.group) == (written, sample_id, group)
 
 
@@ -59,9 +64,8 @@ def test_an_answer_belongs_to_the_rollout_that_wrote_the_same_bytes_else_the_sam
     ],
 )
 def test_what_a_reply_says_otherwise_is_found_and_told(text: str, answer: str, how: str) -> None:
-    with served(said(text)) as (chat, server):
-        decision = SolAgg(chat).decide(POOL)
-    assert (decision.answer, decision.sample_id, len(server.requests)) == (answer, 1, 1)
+    decision, requests = run(said(text))
+    assert (decision.answer, decision.sample_id, len(requests)) == (answer, 1, 1)
     assert decision.note == f"read leniently: {how}"
     assert decision.counts == {"read leniently": 1}
     assert decision.reply == text
@@ -78,12 +82,11 @@ def test_what_a_reply_says_otherwise_is_found_and_told(text: str, answer: str, h
     ],
 )
 def test_a_reply_without_an_answer_is_asked_for_once_more(first: Reply) -> None:
-    with served(first, said("<answer>Paris</answer>")) as (chat, server):
-        decision = SolAgg(chat).decide(POOL)
+    decision, requests = run(first, said("<answer>Paris</answer>"))
     assert (decision.answer, decision.counts) == ("Paris", {"asked again": 1})
     assert decision.usage == Usage(14, 4, 2)
-    assert [request["seed"] for request in server.requests] == [0, 1]
-    turns = [turn["role"] for turn in server.requests[1]["messages"]]
+    assert [request["seed"] for request in requests] == [0, 1]
+    turns = [turn["role"] for turn in requests[1]["messages"]]
     assert turns == (
         ["user"] if json.loads(first.body)["choices"][0]["message"]["content"] == "" else ["user", "assistant", "user"]
     )
@@ -105,8 +108,7 @@ def test_the_second_time_a_number_is_enough() -> None:
 
 
 def test_the_only_candidate_that_two_replies_name_is_taken_after_the_second() -> None:
-    with served(said("Paris it may be."), said("Yes, Paris.")) as (chat, _):
-        decision = SolAgg(chat).decide(POOL)
+    decision, _ = run(said("Paris it may be."), said("Yes, Paris."))
     assert (decision.answer, decision.note) == ("Paris", "read leniently: name")
     with served(said("Paris or Lyon."), said("Lyon or Paris.")) as (chat, _):
         assert SolAgg(chat).decide(POOL).counts["no answer"] == 1
@@ -123,8 +125,7 @@ def test_the_only_candidate_that_two_replies_name_is_taken_after_the_second() ->
 def test_the_vote_stands_in_for_a_model_that_gives_no_answer_and_is_counted(
     second: Reply, reply: str, why: str
 ) -> None:
-    with served(said("I cannot help."), second) as (chat, _):
-        decision = SolAgg(chat).decide(POOL)
+    decision, _ = run(said("I cannot help."), second)
     assert (decision.answer, decision.sample_id, decision.group) == ("Paris", 1, (1, 2))
     assert decision.counts == {"asked again": 1, "no answer": 1}
     assert decision.note == f"no answer: {why}; the vote stands in"
@@ -183,17 +184,16 @@ def reports(request: dict[str, Any]) -> Reply:
 
 
 def test_reports_are_written_one_by_one_and_integrated_in_order() -> None:
-    with served(rule=reports) as (chat, server):
-        decision = SummAgg(chat).decide(POOL)
+    decision, requests = run(rule=reports, method=SummAgg)
     assert (decision.answer, decision.sample_id) == ("Paris", 1)
     assert decision.usage == Usage(28, 8, 4)
-    assert sorted(request["seed"] for request in server.requests[:3]) == [0, 1, 2]
-    assert re.findall(r'Report (\d): "report on (\d)"', last_text(server.requests[-1])) == [
+    assert sorted(request["seed"] for request in requests[:3]) == [0, 1, 2]
+    assert re.findall(r'Report (\d): "report on (\d)"', last_text(requests[-1])) == [
         ("1", "0"),
         ("2", "1"),
         ("3", "2"),
     ]
-    step = next(line for line in last_text(server.requests[0]).splitlines() if line.startswith('{"step": 2'))
+    step = next(line for line in last_text(requests[0]).splitlines() if line.startswith('{"step": 2'))
     assert json.loads(step)["role"] == "tool"
 
 
@@ -202,10 +202,9 @@ def test_an_empty_report_is_left_out_and_told(nothing: str) -> None:
     def rule(request: dict[str, Any]) -> Reply:
         return said(nothing) if "chunk 0" in last_text(request) else reports(request)
 
-    with served(rule=rule) as (chat, server):
-        decision = SummAgg(chat).decide(POOL)
+    decision, requests = run(rule=rule, method=SummAgg)
     assert (decision.answer, decision.note) == ("Paris", "1 of 3 reports are empty")
-    assert "Report 3" not in last_text(server.requests[-1])
+    assert "Report 3" not in last_text(requests[-1])
 
 
 def test_a_copied_placeholder_is_no_answer_of_summagg() -> None:
@@ -215,9 +214,8 @@ def test_a_copied_placeholder_is_no_answer_of_summagg() -> None:
 
 
 def test_without_any_report_nothing_is_integrated() -> None:
-    with served(rule=lambda request: said("")) as (chat, server):
-        decision = SummAgg(chat).decide(POOL)
-    assert (decision.answer, len(server.requests)) == ("Paris", 3)
+    decision, requests = run(rule=lambda request: said(""), method=SummAgg)
+    assert (decision.answer, len(requests)) == ("Paris", 3)
     assert decision.note == "no answer: 3 of 3 reports are empty; the vote stands in"
 
 
@@ -230,8 +228,7 @@ def test_reports_are_as_long_as_so_many_of_them_fit() -> None:
 
 
 def test_a_failed_report_is_one_report_less() -> None:
-    with served(error(500, "broken"), rule=reports) as (chat, _):
-        decision = SummAgg(chat).decide(POOL)
+    decision, _ = run(error(500, "broken"), rule=reports, method=SummAgg)
     assert decision.answer == "Paris"
     assert "1 of 3 reports are empty (1 failed: " in (decision.note or "")
     assert "HTTP 500: broken" in (decision.note or "")

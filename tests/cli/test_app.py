@@ -120,11 +120,12 @@ def test_the_reference_in_docs_is_what_the_commands_say() -> None:
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        ("frobnicate", "No such command 'frobnicate'; see tracerank --help"),
-        ("--frobnicate", "No such option '--frobnicate'; see tracerank --help"),
-        ("lab frobnicate", "No such command 'frobnicate'; see tracerank lab --help"),
-        ("select", "Missing argument 'FILE...'; see tracerank select --help"),
-        ("select x --frobnicate", "No such option '--frobnicate'"),
+        ("frobnicate", "no such command 'frobnicate'; see tracerank --help"),
+        ("--frobnicate", "no such option '--frobnicate'; see tracerank --help"),
+        ("lab frobnicate", "no such command 'frobnicate'; see tracerank lab --help"),
+        ("select", "missing argument 'FILE...'; see tracerank select --help"),
+        ("select x --frobnicate", "no such option '--frobnicate'"),
+        ("select x --methd majority", "no such option '--methd'; did you mean '--method'?"),
         ("select x -k 0", "0 is not in the range x>=1; see tracerank select --help"),
         ("select x -k three", "'three' is not a valid integer"),
         ("select x --escalate majority --below 7", "7.0 is not in the range 0<x<=1"),

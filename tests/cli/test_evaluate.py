@@ -64,7 +64,11 @@ def test_a_k_that_is_no_list_of_numbers_is_refused(run: Run, world: Path, ks: st
 
 
 def test_pools_smaller_than_k_are_mentioned(run: Run, world: Path) -> None:
-    assert "12 questions at K=8, 12 questions at K=16" in run("evaluate", world).stderr
+    result = run("evaluate", world)
+    assert result.stderr.endswith("fewer rollouts than K: 12 questions at K=8\n")  # K=16 would be the same again
+    assert "K=8" in result.stdout
+    assert "K=16" not in result.stdout
+    assert "12 questions at K=8, 12 questions at K=16" in run("evaluate", world, "-k", "8,16").stderr
     assert run("evaluate", world, "-k", "6").stderr == ""
 
 

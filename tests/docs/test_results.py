@@ -29,3 +29,15 @@ def test_accuracies_and_gains_stand_in_the_table_that_the_study_wrote(page: str)
     quoted = [found for line in lines for found in re.findall(r"[+-][\d.]+ \[[+-][\d.]+, [+-][\d.]+\]", line)]
     assert quoted
     assert [one for one in quoted if one not in written] == []
+
+
+def test_the_gains_of_the_network_in_the_readme_are_those_of_the_paper_study() -> None:
+    trained = {
+        row["setting"]: float(row["gain"])
+        for row in table("paper_main")
+        if (row["world"], row["agents"], row["k"], row["method"]) == ("scattered", "base", "16", "trace")
+    }
+    [real] = [float(row["gain"]) for row in table("paper_real") if (row["set"], row["k"]) == ("hotpot_agent+", "8")]
+    text = " ".join((ROOT / "README.md").read_text(encoding="utf-8").split())
+    assert f"is {trained['webqa']:.1f} points over the vote in WebQA and {trained['browsing']:.1f} in browsing" in text
+    assert f"it is {-real:.1f} points below" in text

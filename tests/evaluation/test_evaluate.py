@@ -5,14 +5,12 @@ from collections.abc import Iterable
 import pytest
 
 from tests.evaluation.folders import Last, Writer
-from tracerank.endpoints.chat import Usage
 from tracerank.evaluation.evaluate import evaluate, oracle
 from tracerank.evaluation.records import Record
 from tracerank.evaluation.scores import Row, fold
 from tracerank.pools.correctness import Outcome
 from tracerank.pools.pool import Pool
 from tracerank.pools.types import BROWSING, Question, Rollout
-from tracerank.votes.base import Decision
 from tracerank.votes.voting import MajorityVote
 
 
@@ -45,21 +43,6 @@ def test_mean_single_is_over_all_samples_whatever_k_is(setting: str, has_means: 
     assert [found["mean-single", k] for k in (1, 4)] == [wanted] * 2
     assert found["single", 4] == found["oracle", 1] == 0.0
     assert ("mean-single", 4) not in outcomes(evaluate([], [pool("a", "b", right="b")], [4]))
-
-
-def test_a_record_holds_what_deciding_cost_and_what_was_dropped() -> None:
-    class Asking:
-        name = "asking"
-
-        def decide(self, pool: Pool) -> Decision:
-            return Decision(
-                pool.question.id, None, None, dropped={0: "no answer"}, usage=Usage(100, 7, 3), note="forced"
-            )
-
-    [record] = [r for r in evaluate([Asking()], [pool(None, right="a")], [1]) if r.method == "asking"]
-    assert (record.prompt_tokens, record.completion_tokens, record.calls) == (100, 7, 3)
-    assert (record.note, record.dropped) == ("forced", {"no answer": 1})
-    assert (record.seconds or 0.0) >= 0
 
 
 def test_empty_pools_count_as_wrong_and_unjudged_ones_apart() -> None:

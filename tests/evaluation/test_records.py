@@ -18,7 +18,6 @@ from tracerank.evaluation.records import (
     Record,
     RecordFolder,
     read_evaluation,
-    read_records,
 )
 from tracerank.pools.pool import Pool
 from tracerank.pools.types import Question, Rollout
@@ -49,17 +48,6 @@ def test_records_come_back_as_they_were_written(tmp_path: Path) -> None:
     odd = record(0, answer="line\u2028sep \ud800 half", note="n", dropped={"no answer": 2}, escalated=ESCALATED)
     fill(tmp_path / "new" / "folder", odd)
     assert list(read_evaluation(tmp_path / "new" / "folder").records()) == [odd]
-
-
-def test_a_torn_line_is_cut_off_and_the_rest_is_known(tmp_path: Path) -> None:
-    part = interrupted(tmp_path, *map(record, range(3)))
-    part.write_bytes(part.read_bytes()[:-20])
-    assert len(list(read_records(tmp_path))) == 2
-    with RecordFolder(tmp_path, {"a": 1}) as target:
-        assert target.done == {record(0).key, record(1).key}
-        target.write(record(2))
-    assert [found.question_id for found in read_evaluation(tmp_path).records()] == ["q0", "q1", "q2"]
-    assert not part.exists()
 
 
 @pytest.mark.parametrize(

@@ -58,6 +58,7 @@ def test_votes_and_evidence_never_count_against_an_answer_in_a_monotone_model() 
     ]
     assert against[0] > 0
     assert against[1] == 0
+    assert fit_model(tables).weights["log_votes"] == 0  # held at its bound
 
 
 def test_pools_without_a_choice_teach_nothing() -> None:

@@ -13,7 +13,7 @@ from tracerank.evidence.names import MAX_NAMES, names_in
 from tracerank.methods import load_method
 from tracerank.pools.pool import Pool
 from tracerank.votes.base import Decision
-from tracerank.votes.missing import ANSWER, QUESTION, Missing, Repeated, Unasked
+from tracerank.votes.missing import ANSWER, QUESTION, Missing, Repeated, UnsearchedName
 
 ASKED = "Which city did the composer of Orfeo and teacher of Heinrich Schütz die in?"
 
@@ -29,6 +29,7 @@ def looked(pool: Pool, sample: int = 0) -> Missing:
         (ASKED, ["Orfeo", "Heinrich Schütz"]),
         ("Were Scott Derrickson and Ed Wood of the same nationality?", ["Scott Derrickson and Ed Wood"]),
         ('Who wrote "the old man and the sea"?', ["the old man and the sea"]),
+        ('Who wrote "Old Man and the sea" then?', ["Old Man and the sea"]),
         ("When was the Battle of the Somme fought?", ["Battle of the Somme"]),
         ("Who designed the MOS Technology 6502 8-bit CPU?", ["MOS Technology 6502 8-bit CPU"]),
         ("When did Steven A. Cohen join the U.S. Army?", ["Steven A. Cohen", "U.S. Army"]),
@@ -107,10 +108,17 @@ def test_a_name_of_the_question_that_nobody_looked_up_is_a_missing_hop() -> None
         rollout("Mantua", ranked(repeated, "Some page."), ranked("orfeo", "Orfeo is an opera.")),
         question=ASKED,
     )
-    assert [one for one in looked(seen).unasked if one.where == QUESTION] == [Unasked("Heinrich Schütz", QUESTION)]
+    assert [one for one in looked(seen).unasked if one.where == QUESTION] == [
+        UnsearchedName("Heinrich Schütz", QUESTION)
+    ]
     page = rollout("Venice", ranked(repeated, "Heinrich Schutz (1585 to 1672) was a composer."))
     both = pool_of(*seen.rollouts, page, question=ASKED)
     assert not [one for one in looked(both).unasked if one.where == QUESTION]  # a page about it was seen
+
+
+def test_a_query_that_repeats_a_question_of_one_name_looks_it_up() -> None:
+    seen = pool_of(rollout("1607", ranked("when did Orfeo open", "x")), question="When did Orfeo open?")
+    assert looked(seen).unasked == ()
 
 
 def test_a_supported_answer_that_nobody_looked_up_is_named_where_there_is_a_rival() -> None:

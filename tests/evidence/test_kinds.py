@@ -24,7 +24,7 @@ WHO = "Who was it?"
         ("May 1990", "date"),
         ("5월 3일", "date"),
         ("12 old people", "number"),
-        ("12 people who were there", "with digits"),
+        ("12 people were there", "with digits"),
         ("B12 vitamin", "with digits"),
         ("hundred old men", "number"),
         ("three old men there", "words of 3+"),

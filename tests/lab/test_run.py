@@ -10,11 +10,10 @@ from typing import Any
 import pytest
 
 from tests.cli.conftest import json_lines
-from tracerank.endpoints.chat import Usage
 from tracerank.errors import ChatError, UsageError
 from tracerank.lab.policies import Agent
 from tracerank.lab.run import Sampled, Tally, sample, sample_pools, tasks_left
-from tracerank.pools.types import Question, Rollout, Search
+from tracerank.pools.types import Question, Rollout
 
 QUESTIONS = tuple(Question(str(n), f"Who designed bridge {n} of Orrin?", ("Maren Holt",)) for n in range(6))
 ALL = [(question.id, number) for question in QUESTIONS for number in range(4)]
@@ -79,32 +78,6 @@ def test_an_error_that_ends_all_is_raised() -> None:
     with pytest.raises(ChatError, match="went away"):
         list(sample(Agent(policy, concurrency=2), tasks_left(QUESTIONS, 4)))
     assert policy.made < 24
-
-
-def test_a_tally_counts_what_came_of_rollouts() -> None:
-    tally = Tally()
-    assert tally.accuracy is None
-    tally.add(Rollout(0, "Paris", (Search("capital"),), label=1.0, usage=Usage(10, 2, 3)), is_resumed=True)
-    tally.add(Rollout(1, None, label=0.0, usage=Usage(5, 1)))
-    tally.add(Rollout(2, "Rome"))
-    tally.add(Rollout(3, None, problem="failed: gone", usage=Usage(1, 1)))
-    tally.add(Rollout(4, None, problem="no answer: tokens were used up"))
-    found = tally.record()
-    assert found.pop("seconds") >= 0
-    assert found == {
-        "rollouts": 5,
-        "resumed": 1,
-        "failed": 1,
-        "answered": 2,
-        "empty": 2,
-        "without_search": 3,
-        "labelled": 2,
-        "accuracy": 0.5,
-        "first_problem": "failed: gone",
-        "prompt_tokens": 16,
-        "completion_tokens": 4,
-        "calls": 5,
-    }
 
 
 def test_a_run_resumes_makes_again_what_failed_and_ends_in_order(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from tests.builders import batch_of
 from tests.edges import listed_edges
 from tracerank.errors import UsageError
 from tracerank.lab.sharing import IDENTICAL_CONTENT, SAME_DOCUMENT, graph_statistics, of_one_setting
-from tracerank.pools.pool import UNREADABLE, Pool
+from tracerank.pools.pool import Pool
 from tracerank.pools.types import BROWSING, WEBQA, Document, Evidence, Question, Rollout, Search
 from tracerank.trace.recipe import CONTROLS, RECIPES, WEBQA_RECIPE, GraphRecipe
 
@@ -41,24 +41,6 @@ def test_percentiles_interpolate_linearly() -> None:
     content = graph_statistics(pools, WEBQA_RECIPE).sharing[IDENTICAL_CONTENT]
     assert (content.pairs_mean, content.pairs_median, content.graphs_share) == (1.75, 0.5, 0.5)
     assert content.pairs_p90 == pytest.approx(4.5)
-
-
-def test_dropped_rollouts_are_counted_by_reason_and_take_no_part() -> None:
-    search = (Search("look", (Evidence("a", rank=1),)),)
-    pool = Pool.of(
-        Question("q", "?"),
-        [
-            Rollout(0, "yes", search),
-            Rollout(1, None, search),
-            Rollout(2, "no"),
-            Rollout(3, None, problem="field 'steps': expected a list, got a number"),
-            Rollout(4, None, problem="field 'answer': expected a string, got a list"),
-        ],
-    )
-    statistics = graph_statistics([pool], WEBQA_RECIPE)
-    assert statistics.dropped == {UNREADABLE: 2, "no answer": 1, "no evidence (WebQA rule)": 1}
-    assert (statistics.rollouts, statistics.retained) == (5, 1)
-    assert statistics.sharing[IDENTICAL_CONTENT].pairs_mean == 0
 
 
 ALL_RECIPES = [

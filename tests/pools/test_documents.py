@@ -115,6 +115,11 @@ def test_a_continuation_that_shows_another_page_or_a_result_list_conflicts(shown
     assert statuses(one)[1] == "returned_view_conflicts_with_parent"
 
 
+def test_an_open_of_another_target_speaks_for_itself() -> None:
+    one = rollout(0, page(1, "https://ex.org/a"), replace(page(2, "https://ex.org/b"), parent=1))
+    assert keys(one) == [["url:https://ex.org/a", "url:https://ex.org/b"]]
+
+
 def test_a_continuation_without_a_verified_parent_speaks_for_itself() -> None:
     assert keys(rollout(0, continuation(2, None, "https://ex.org/b"))) == [["url:https://ex.org/b"]]
 

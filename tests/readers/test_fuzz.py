@@ -59,12 +59,13 @@ def outcome(path: Path) -> str:
     """``read`` or ``reported``; fails where a file is neither, or a message does not name it in one line."""
     problems: list[Problem] = []
     pools: list[Pool] = []
+    refused: list[str] = []
     try:
         with limited():
             pools = read_pools(path, on_problem=problems.append)
     except TraceRankError as error:
-        problems.append(Problem(str(error), ""))
-    said = [str(problem) for problem in problems]
+        refused.append(str(error))
+    said = [*map(str, problems), *refused]
     said += [rollout.source or "" for pool in pools for rollout in pool.rollouts]
     assert said
     assert all(line.startswith(str(path)) and "\n" not in line for line in said), said

@@ -8,6 +8,10 @@ from tracerank.readers.base import Problem
 from tracerank.readers.inspection import Inspection
 
 
+def test_a_problem_is_one_line() -> None:
+    assert str(Problem("a.jsonl:3", "calls to web\n\n_search")) == "a.jsonl:3: calls to web  _search"
+
+
 def test_the_record_is_plain_json_with_counts_examples_and_warnings() -> None:
     found = Inspection()
     found.add_format("canonical")

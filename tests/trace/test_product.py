@@ -21,6 +21,12 @@ def test_products_and_gradients_are_those_of_torch(rows: int, is_strided: bool) 
         assert torch.allclose(one, other, atol=1e-4)
 
 
+@pytest.mark.parametrize("shape", [(40,), (40, 40), (3, 40, 40)])
+def test_a_layer_takes_rows_of_any_dimensions(shape: tuple[int, ...]) -> None:
+    layer, rows = product.Linear(40, 5), torch.randn(shape)
+    assert torch.allclose(layer(rows), functional.linear(rows, layer.weight, layer.bias), atol=1e-5)
+
+
 def test_an_operator_of_another_signature_is_not_used(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(product, "SIGNATURE", "mkldnn::_linear_pointwise(Tensor X) -> Tensor Y")
     assert not product.is_available()

@@ -1,10 +1,13 @@
 """Majority voting."""
 
+from collections import Counter
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.builders import pool
+from tracerank.answers.exact import normalize_answer
 from tracerank.pools.pool import Pool
 from tracerank.pools.types import Question, Rollout
 from tracerank.votes.answer_groups import AnswerGrouping, DefaultGroups, ExactGroups, WithoutAbstentions
@@ -72,8 +75,9 @@ def test_votes_are_named_by_what_differs_from_the_default() -> None:
 
 
 @given(st.lists(st.sampled_from(["Paris", "paris.", "the", "?!", " ", "Rome", "a Rome", None, "5", "$5"]), max_size=8))
-def test_the_papers_vote_counts_as_the_candidates_of_a_pool_do(answers: list[str | None]) -> None:
+def test_the_papers_vote_counts_normalised_answers(answers: list[str | None]) -> None:
     given_pool = Pool(Question("q", "?"), tuple(Rollout(i, a and a.strip()) for i, a in enumerate(answers)))
-    retained = given_pool.retained(ANSWERED)
-    wanted = {r.sample_id: float(c.votes) for r, c in zip(retained.kept, retained.candidates(), strict=True)}
+    kept = given_pool.retained(ANSWERED).kept
+    votes = Counter(normalize_answer(one.answer) for one in kept)
+    wanted = {one.sample_id: float(votes[normalize_answer(one.answer)]) for one in kept}
     assert MajorityVote(ExactGroups()).decide(given_pool).scores == wanted

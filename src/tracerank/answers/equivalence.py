@@ -39,12 +39,6 @@ def group_answers(
     return _numbered([roots[reading.keys[0]] if reading.keys else None for reading in readings])
 
 
-def are_equal(a: str | None, b: str | None, question: str = "", level: str = DEFAULT, aliases: Aliases = ()) -> bool:
-    """Whether two answers alone would form one group."""
-    first, second = group_answers([a, b], question, level, aliases)
-    return first == second != NO_GROUP
-
-
 def contains_match(answer: str | None, references: Iterable[str]) -> float:
     """1.0 when a normalised reference stands, word for word, in the normalised answer; yes and no must open it."""
     said = f" {normalize_answer(answer)} "

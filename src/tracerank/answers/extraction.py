@@ -14,8 +14,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from tracerank.answers.latex import Place, last_box, unwrapped
-from tracerank.answers.readable import Readable
-from tracerank.answers.text_keys import readable, trimmed
+from tracerank.answers.text_keys import Readable, readable, trimmed
 
 EXACT_ANSWER, ANSWER_TAG, BOXED, ANSWER_LINE = "exact answer", "answer tag", "boxed", "answer line"
 ANSWER_FIELD = "answer field"

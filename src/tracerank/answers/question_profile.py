@@ -127,11 +127,6 @@ class QuestionProfile:
     def is_where_or_when(self) -> bool:
         return self.sought[:1] in (("where",), ("when",))
 
-    @property
-    def may_conflict(self) -> bool:
-        """Whether two answers can exclude each other for what is asked."""
-        return self.wants_place or self.kind in (POLAR, CHOICE, DATE, NUMBER)
-
     def weight(self, word: str) -> float:
         """How much a word of an answer tells."""
         if word in STOP:

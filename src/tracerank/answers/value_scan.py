@@ -2,15 +2,24 @@
 
 import math
 import re
-from dataclasses import replace
 from functools import lru_cache
 
 from tracerank.answers.english import MONTHS, SMALL_NUMBERS, SMALL_ORDINALS, TENS_VALUES, words
 from tracerank.answers.lazy_patterns import lazy_pattern
-from tracerank.answers.numerals import NUMERALS, numerals_in
 from tracerank.answers.text_keys import fold, without_accents
 from tracerank.answers.units import BEFORE_NUMBERS, CURRENCIES, MEASURED, MONEY_SCALES, SCALES
-from tracerank.answers.values import DATE, DECADE, NUMBER, NUMERAL, ORDINAL, SCORE, TIME, VERSION, Value
+from tracerank.answers.values import (
+    DATE,
+    DECADE,
+    NUMBER,
+    NUMERAL,
+    NUMERALS,
+    ORDINAL,
+    SCORE,
+    VERSION,
+    Value,
+    numerals_in,
+)
 
 MAX_TEXT = 2000
 """Characters in which values are looked for."""
@@ -18,12 +27,10 @@ _TOKEN = lazy_pattern(
     r"(?P<iso>[0-9]{4}-[0-9]{1,2}-[0-9]{1,2})(?![0-9-])"
     r"|(?P<signed>(?:[0-9]{3,4}\s?[年년]\s?)?[0-9]{1,2}\s?[月월](?:\s?[0-9]{1,2}\s?[日号號일])?|[0-9]{4}\s?[年년])"
     r"|(?P<numeric>[0-9]{1,2}[/.][0-9]{1,2}[/.][0-9]{4})(?![0-9.])"
-    r"|(?P<clock>[0-9]{1,2}[:.][0-9]{2})(?=\s?(?:[ap]\.?m\b|in the (?:morning|afternoon|evening)|o'clock))"
-    r"|(?P<time>(?:[01]?[0-9]|2[0-3]):[0-5][0-9])(?![0-9:])"
-    r"|(?P<feet>[0-9]{1,2}'\s?[0-9]{1,2}(?:\.[0-9])?)(?:\s?(?:\"|''|in\b|inch)|\Z)"
     r"|(?P<grouped>(?<![0-9.,])[0-9]{1,3}(?:\.[0-9]{3}){2,})(?![.,]?[0-9])"
     r"|(?P<version>(?<![a-z0-9])v?[0-9]+(?:\.[0-9]+){2,}|(?<![a-z0-9])v[0-9]+(?:\.[0-9]+)?)(?![0-9a-z])"
-    r"|(?P<span>(?<![0-9.,-])[0-9]{1,4}\s?(?:-|:| to )\s?[0-9]{1,4})(?![0-9]|[.,:-][0-9]|[a-z])"
+    r"|(?P<span>(?<![0-9.,-])(?![0-9]{4} to [0-9]{1,2} (?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec))"
+    r"[0-9]{1,4}\s?(?:-|:| to )\s?[0-9]{1,4})(?![0-9]|[.,:-][0-9]|[a-z])"
     r"|(?P<ordinal>[0-9]+(?:st|nd|rd|th))(?![a-z])"
     r"|(?P<decade>(?<![a-z0-9])(?:(?:1[0-9]|20)?'?[1-9]0'?s|(?:twent|thirt|fort|fift|sixt|sevent|eight|ninet)ies))(?![a-z0-9])"
     r"|(?P<short>(?<![\w])'[0-9]{2}(?![0-9]))"
@@ -79,8 +86,6 @@ _OPENING = frozenset((*_NUMBER_WORDS, *SMALL_ORDINALS, *_MULTIPLES, *_MONTHS, "h
 )
 """Words that may begin a value."""
 _DASHED_DATE = lazy_pattern(r"(?<=[0-9])-([A-Za-z]{3,9})-(?=[0-9]{4})")
-_COMPOUND = frozenset(("second", "metre", "gram"))
-_BETWEEN = lazy_pattern(r",?\s(?:and\s)?")
 _MAX_DIGITS = 40
 """Characters of a token; what is longer is no value."""
 _MIN_YEAR, _MAX_YEAR = 1000, 2100
@@ -145,26 +150,7 @@ class _Scan:
             index += used
         taken = [range(value.start, value.end) for value in values]
         values += [one for one in numerals_in(self.cased) if not any(one.start in span for span in taken)]
-        return self._together(sorted(values, key=lambda value: value.start))
-
-    def _together(self, values: list[Value]) -> list[Value]:
-        """2 minutes and 28 seconds as one value."""
-        joined: list[Value] = []
-        for value in values:
-            last = joined[-1] if joined else None
-            if (
-                last
-                and last.kind == value.kind == NUMBER
-                and last.unit == value.unit != ""
-                and last.unit in _COMPOUND
-                and abs(value.number * last.count) < abs(last.number * value.count)
-                and _BETWEEN.fullmatch(self.text[last.end : value.start])
-            ):
-                number = last.number + (value.number if last.number >= 0 else -value.number)
-                joined[-1] = replace(last, end=value.end, number=number, count=0.0, slack=value.slack)
-            else:
-                joined.append(value)
-        return joined
+        return sorted(values, key=lambda value: value.start)
 
     def _word(self, index: int) -> str:
         return self.tokens[index][0] if 0 <= index < len(self.tokens) else ""
@@ -180,10 +166,6 @@ class _Scan:
             return self._number(index, float(said.replace(".", "")), 0.5, 1)
         if kind == "war":
             return Value(NUMERAL, start, end, 2.0 if said[2:] in ("ii", "2") else 1.0, shown=said), 1
-        if kind == "feet":
-            feet, inches = re.findall(r"[0-9.]+", said)
-            height = 0.3048 * int(feet) + 0.0254 * float(inches)
-            return Value(NUMBER, start, end, height, "metre", slack=0.0127, shown=said), 1
         if kind == "word":
             return self._worded(index)
         if kind == "iso":
@@ -195,8 +177,6 @@ class _Scan:
             first, second, year = map(int, re.split("[/.]", said))
             day, month = (second, first) if second > 12 else (first, second)
             return self._date(year, month, day, start, end), 1
-        if kind in ("clock", "time"):
-            return self._time(token), 1
         if kind == "version":
             return Value(VERSION, start, end, parts=tuple(map(int, said.lstrip("v").split("."))), shown=said), 1
         if kind == "span":
@@ -219,15 +199,6 @@ class _Scan:
         day = next((found[sign] for sign in "日号號일" if sign in found), 0)
         is_one = month <= 12 and (year or day)
         return self._date(year, month, day, *token.span()) if is_one else None
-
-    def _time(self, token: re.Match[str]) -> Value:
-        hour, minute = map(int, re.split("[:.]", token[0]))
-        after = self.text[token.end() : token.end() + 16]
-        if re.match(r"\s?p\.?m|\s?in the (?:afternoon|evening)", after) and hour < 12:
-            hour += 12
-        if re.match(r"\s?a\.?m|\s?in the morning", after) and hour == 12:
-            hour = 0
-        return Value(TIME, *token.span(), number=60.0 * hour + minute, shown=token[0])
 
     def _span(self, token: re.Match[str]) -> Value | None:
         first, second = re.findall("[0-9]+", token[0])
@@ -291,9 +262,7 @@ class _Scan:
             return self._ordinal(SMALL_ORDINALS[word], index, 1)
         if word == "second" and self._word(index - 1) in ("the", "finished", "came", "place", "was"):
             return self._ordinal(2, index, 1)
-        if word == "half" and self._word(index + 1) in ("a", "an"):
-            return self._spoken(index + 1, 0.5)
-        if word in _NUMBER_WORDS or (word in ("a", "an") and self._word(index + 1) in (*_MULTIPLES, "half")):
+        if word in _NUMBER_WORDS or (word in ("a", "an") and self._word(index + 1) in _MULTIPLES):
             return self._spoken(index)
         if word in ("a", "an") and self._word(index + 1) in _UNIT_STARTS and self._half_behind(index + 2):
             return self._number(index, 1.0, 0.5, 1)
@@ -318,8 +287,8 @@ class _Scan:
             return None
         return self._date(0, month, 0, *self.tokens[index].span()), 1
 
-    def _spoken(self, index: int, first: float = 1.0) -> tuple[Value | None, int]:
-        """Twenty-one, two hundred and five, one and a half million, half a million; nineteen eighty-one is a year."""
+    def _spoken(self, index: int) -> tuple[Value | None, int]:
+        """Twenty-one, two hundred and five, one and a half million; nineteen eighty-one is a year."""
         if year := self._spoken_year(index):
             return year
         total, current, at = 0.0, 0.0, index
@@ -328,8 +297,7 @@ class _Scan:
             if word in _NUMBER_WORDS:
                 current += _NUMBER_WORDS[word]
             elif word in ("a", "an") and at == index:
-                current = 0.5 if self._word(at + 1) == "half" else first
-                at += self._word(at + 1) == "half"
+                current = 1.0
             elif self._half_behind(at):
                 current += 0.5
                 at += 2
@@ -342,14 +310,9 @@ class _Scan:
             ):
                 break
             at += 1
-        if math.isinf(total + current):
-            return None, at - index
-        if self._word(at) in SMALL_ORDINALS and current % 10 == 0 and SMALL_ORDINALS[self._word(at)] < 10:
-            return self._ordinal(int(total + current) + SMALL_ORDINALS[self._word(at)], index, at - index + 1)
         return self._number(index, total + current, 0.5, at - index)
 
     def _spoken_year(self, index: int) -> tuple[Value, int] | None:
-        """Nineteen eighty-one, eighteen twelve."""
         century = _NUMBER_WORDS.get(self._word(index), 0)
         at = index + 1 + (self._word(index + 1) == "-")
         rest = _NUMBER_WORDS.get(self._word(at), 0)
@@ -373,8 +336,6 @@ class _Scan:
                 value, slack, at = value * factor, slack * factor, at + 1
         while scale_word := SCALES.get(self._word(at)):
             value, slack, at = value * scale_word, slack * scale_word, at + 1
-        if self._half_behind(at):
-            value, at = value + 0.5, at + 3
         stop = self.tokens[at - 1].end()
         base, size, used_units = self._unit(at)
         at += used_units
@@ -382,11 +343,8 @@ class _Scan:
             value, slack, at = value + 0.5, 0.5, at + 3
         if currency:
             base, size = currency, 1.0
-        inches = self._inches(at) if base == "metre" else None
         size = size or 1.0
         count, value, slack = value, value * size, slack * size
-        if inches:
-            value, slack, at = value + inches * 0.0254, 0.0127, at + 2
         if not math.isfinite(value):
             return None, at - index  # trillion trillion trillion …
         end = self.tokens[at - 1].end()
@@ -422,11 +380,6 @@ class _Scan:
                 return (*MEASURED[name], count)
         return "", 0.0, 0
 
-    def _inches(self, at: int) -> float | None:
-        inch = self._word(at)
-        is_inch = inch.replace(".", "").isdigit() and self._word(at + 1) in ("in", "inch", "inches")
-        return float(inch) if is_inch else None
-
     def _bound(self, start: int, count: int = 4) -> str:
         before = self.text[max(0, start - 40) : start]
         return next((name for name, pattern in _BOUNDS[:count] if pattern.search(before)), "")
@@ -442,7 +395,5 @@ def _decade(said: str) -> int:
 def _plain(digits: str) -> tuple[float, float]:
     """The number and half of its last digit."""
     whole = digits.replace(",", "")
-    if whole.count(".") > 1:
-        whole = whole.replace(".", "")
     shown = len(whole.partition(".")[2])
     return float(whole), 0.5 * 10.0**-shown

@@ -128,16 +128,23 @@ def _line(error: Exception) -> str | None:
     """What the user should read of an error; None: click shows help, or it is a fault of ours."""
     if isinstance(error, TraceRankError):
         return str(error)
-    if isinstance(error, click.NoSuchOption) and error.option_name in REMOVED:
-        return f"{error.option_name}: now {REMOVED[error.option_name]}"
+    if isinstance(error, click.NoSuchOption):
+        if error.option_name in REMOVED:
+            return f"{error.option_name}: now {REMOVED[error.option_name]}"
+        near = did_you_mean(error.option_name, error.possibilities or ())
+        return f"no such option {error.option_name!r}{near or _where(error)}"
     if isinstance(error, click.UsageError) and not isinstance(error, NoArgsIsHelpError):
-        where = "" if error.ctx is None else f"; see {error.ctx.command_path} --help"
-        return f"{error.format_message().rstrip('.')}{where}"
+        message = error.format_message().rstrip(".")
+        return f"{message[:1].lower()}{message[1:]}{_where(error)}"
     if isinstance(error, ImportError):
         return missing_library(error)
     if isinstance(error, OSError) and not isinstance(error, BrokenPipeError):
         return f"{error.filename or 'the output'}: {error.strerror or error}"
     return None
+
+
+def _where(error: click.UsageError) -> str:
+    return "" if error.ctx is None else f"; see {error.ctx.command_path} --help"
 
 
 app = Program(

@@ -123,6 +123,8 @@ def evaluate(
             has_means=MEAN_SINGLE in names,
             on_failure=problems.undecided,
         )
+    if ks is None:
+        summary.leave_out_repeats()
     if as_json:
         print_json(summary.record(), indent=2)
     else:

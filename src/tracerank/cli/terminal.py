@@ -29,7 +29,7 @@ MAX_NOTE = 600
 """Characters of one note; a log can hold a line of megabytes."""
 WIDE, MIN_TEXT = 120, 16
 """Columns of a terminal that shows every column of a table, and of a text at least."""
-MAX_UNWRAPPED = 32
+MAX_UNWRAPPED = 24
 """Columns up to which a text of a table is never wrapped."""
 DELAY_SECONDS = 0.5
 """Work that ends sooner shows no progress."""

@@ -50,7 +50,6 @@ class Figures:
     k: int
     against: str | None
     """None: the records hold no such method."""
-    seed: int = 0
     resamples: int = RESAMPLES
 
     @classmethod
@@ -68,7 +67,7 @@ class Figures:
         methods = self.scores.methods
         values = np.stack([self.scores.values(method, self.k) for method in methods], axis=1)
         differences = values - self.scores.values(self.against, self.k)[:, None]
-        spread = intervals(np.concatenate([values, differences], axis=1), self.seed, self.resamples)
+        spread = intervals(np.concatenate([values, differences], axis=1), resamples=self.resamples)
         lows, highs = ([mean([value]) for value in side] for side in (spread.low, spread.high))
         found = []
         for index, method in enumerate(methods):

@@ -133,6 +133,12 @@ class Summary:
             **agents_record(self.agents),
         }
 
+    def leave_out_repeats(self) -> None:
+        """Show no K for which every question has too few rollouts, except the smallest: its figures are the same."""
+        judged = max(row.questions for row in self.rows)
+        for k in sorted(k for k, count in self.short.items() if count >= judged)[1:]:
+            del self.compared[k], self.short[k]
+
     def refuse_nothing(self) -> None:
         """Refuse a run in which nothing was left to judge."""
         if not self.met and self.not_held_out:

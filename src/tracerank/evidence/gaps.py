@@ -15,7 +15,7 @@ from tracerank.evidence.text import Line, TextLines, content_words, rarity_of, w
 from tracerank.pools.pool import Pool
 from tracerank.pools.types import Rollout
 from tracerank.votes.base import Decision
-from tracerank.votes.missing import ANSWER, QUESTION, Missing, Repeated, Unasked, Unsupported
+from tracerank.votes.missing import ANSWER, QUESTION, Missing, Repeated, UnsearchedName, Unsupported
 from tracerank.votes.voting import ANSWERED
 
 MAX_RIVALS = 6
@@ -48,7 +48,7 @@ def gaps(pool: Pool, decision: Decision) -> Missing:
     notes += [] if queries.asked else [NO_QUERIES]
     heads = _heads(kept, lines) if queries.asked else []
     named = names_in(pool.question.text) if queries.asked else []
-    unasked = [Unasked(name, QUESTION) for name in named if queries.lack(name, heads)]
+    unasked = [UnsearchedName(name, QUESTION) for name in named if queries.lack(name, heads)]
     unsupported: list[Unsupported] = []
     for rival in rivals:
         nearest = _nearest(rival, texts) if texts else None
@@ -56,7 +56,7 @@ def gaps(pool: Pool, decision: Decision) -> Missing:
             was_asked = any(queries.ask(form.content) for form in rival.forms)
             unsupported.append(Unsupported(rival.answer, rival.samples, rival.is_chosen, nearest, was_asked))
         elif queries.asked and len(rivals) > 1 and rival.is_name and queries.lack(rival.answer, heads):
-            unasked.append(Unasked(rival.answer, ANSWER, rival.samples))
+            unasked.append(UnsearchedName(rival.answer, ANSWER, rival.samples))
     return Missing(tuple(unsupported), tuple(unasked), tuple(queries.repeated()), "; ".join(notes) or None)
 
 

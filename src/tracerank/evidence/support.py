@@ -140,14 +140,9 @@ class Sources:
             if crossed and recall < len(asked):
                 for word in crossed:
                     steps &= self._texts_with(word)
-                recall = max(recall, self._reached(steps, here[number], asked))
+                there = _levels(self._texts_with(word) & steps for word in asked - here[number])
+                recall = max(recall, len(here[number]) + len(there))
         return Support(bridge_near, recall / len(asked) if asked else 0.0)
-
-    def _reached(self, texts: int, here: frozenset[str], asked: frozenset[str]) -> int:
-        """The most words of the question that stand around the answer or in one of some texts."""
-        if not texts:
-            return 0
-        return len(here) + _most(_levels([self._texts_with(word) & texts for word in asked - here]), texts)
 
     def searched_by_others(self, forms: Iterable[Form], members: Sequence[int]) -> float:
         """Whether rollouts with another answer than the members' searched for it; nothing is said of yes and no."""
@@ -223,11 +218,3 @@ def _levels(holding: Iterable[int]) -> list[int]:
         if texts:
             found.append(texts)
     return found
-
-
-def _most(levels: Sequence[int], texts: int) -> int:
-    """The most words that one of these texts holds."""
-    for count in range(len(levels), 0, -1):
-        if levels[count - 1] & texts:
-            return count
-    return 0

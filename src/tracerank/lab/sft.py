@@ -123,8 +123,8 @@ def conversation_of(question: str, rollout: Rollout, style: str) -> tuple[ChatMe
     session = STYLES[style].session(question, lambda name, values: next(returned))
     messages = list(session.opening())
     for search in rollout.searches:
-        heard = session.hear(_asking(search.query or "", style))
-        messages += [heard.message, *session.returns(heard.calls, 1)]
+        turn = session.read(_asking(search.query or "", style))
+        messages += [turn.message, *session.returns(turn.calls, 1)]
     return (*messages, ChatMessage("assistant", f"<answer>{disarmed(rollout.answer or '')}</answer>"))
 
 

@@ -41,7 +41,8 @@ class Problem:
     reason: str
 
     def __str__(self) -> str:
-        return f"{self.source}: {self.reason}"
+        """One line, also where the name of a tool in the log has several."""
+        return " ".join(f"{self.source}: {self.reason}".split("\n"))
 
 
 class RecordAt(NamedTuple):

@@ -36,6 +36,7 @@ _NUMBER = re.compile(
 _BEFORE_PLAIN = "0123456789 \t>_-"
 """With which a line may begin that has a plain number; most lines are passed over so."""
 _LINK = re.compile(r"(?:\*\*)?\[[^\n]{1,300}\]\(")
+_LINKED = re.compile(r"[-*•] \[[^\n]{1,300}\]\([^\s()]{1,2000}\)[ \t]*[-–—:|][ \t]*\w")
 _RULE = re.compile(r"\n[ \t]*(?:-{3,}|={3,}|\*{3,}|_{3,}|[─━—]{3,})[ \t]*\n")
 _OPENS_PART = re.compile(r"\s*(?:[ \t*_#-]{0,8}(?:title|url|link|source)[*_ \t]{0,4}:|#{1,6} |\*\*|\[)", re.I)
 _ENDS_SENTENCE = re.compile(r"(?:\n[ \t]*|[.!?…:;,)\]\"'”’][ \t]*)\Z")
@@ -148,6 +149,11 @@ def _source(lines: Sequence[str], at: int) -> object:
     """How a heading, bold title, bullet or bare title is written that has its address in it or right below."""
     kind = _kind(lines, at)
     return kind if kind is not None and names_source(list(lines[at : at + 12]), 0) else None
+
+
+def _link(lines: Sequence[str], at: int) -> object:
+    """A bullet with a link and the words behind it."""
+    return True if _LINKED.match(lines[at]) is not None else None
 
 
 def _dash(lines: Sequence[str], at: int) -> object:
@@ -357,6 +363,7 @@ _LAYOUTS = (
     _Layout(_under(_two_labels)),
     _Layout(_ruled, where=_TOP),
     _Layout(_under(_source), least=1, where=_TOP),
+    _Layout(_under(_link), where=("titled",)),
     _Layout(_quoted, where=_TOP),
     _Layout(_listed, least=1),
     _Layout(_under(_dash), where=_TOP),

@@ -103,14 +103,14 @@ def shown(plain: str, span: Span) -> str:
 def _in_line(plain: str, start: int, end: int) -> Iterator[Span]:
     begin = start
     for found in _END.finditer(plain, start, end):
-        if found[0][0] == "." and _goes_on(plain, begin, found.start(), found.end(), end):
+        if found[0][0] == "." and _continues(plain, begin, found.start(), found.end(), end):
             continue
         yield from _of_bearable_length(plain, begin, found.end())
         begin = found.end()
     yield from _of_bearable_length(plain, begin, end)
 
 
-def _goes_on(plain: str, begin: int, dot: int, after: int, end: int) -> bool:
+def _continues(plain: str, begin: int, dot: int, after: int, end: int) -> bool:
     """Whether a full stop belongs to an abbreviation or an initial, or a small letter follows."""
     word = _LAST_WORD.search(plain, max(begin, dot - 20), dot)
     last = word[1].lower() if word else ""

@@ -26,7 +26,7 @@ def is_available() -> bool:
 
 def linear(rows: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     """rows @ weight^T + bias, for a weight [out, in] as ``nn.Linear`` has it."""
-    if not ONEDNN or len(rows) < MIN_ROWS or rows.dtype != torch.float32 or rows.device.type != "cpu":
+    if not ONEDNN or rows.ndim != 2 or len(rows) < MIN_ROWS or rows.dtype != torch.float32 or rows.device.type != "cpu":
         return functional.linear(rows, weight, bias)
     if not torch.is_grad_enabled():
         return _multiply(_padded(rows), weight, bias)[: len(rows)]

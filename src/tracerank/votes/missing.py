@@ -29,7 +29,7 @@ class Unsupported:
 
 
 @dataclass(frozen=True, slots=True)
-class Unasked:
+class UnsearchedName:
     """A name that no query asked for, apart from those that repeat the question, and that no page seen is about.
 
     Answers that no text supports are not among them: they are listed under it.
@@ -59,7 +59,7 @@ class Missing:
     """What evidence would decide a pool, as far as can be seen without a model."""
 
     unsupported: tuple[Unsupported, ...] = ()
-    unasked: tuple[Unasked, ...] = ()
+    unasked: tuple[UnsearchedName, ...] = ()
     repeated: tuple[Repeated, ...] = ()
     note: str | None = None
     """What could not be checked, such as pools without evidence; None: everything was."""

@@ -8,7 +8,6 @@ EQUAL = [
     ("Who wrote the poem?", "Yeats, William", "William Yeats"),
     ("Who ran the shop?", "Nicholas Thornbury", "Nick Thornbury"),
     ("Who ran the shop?", "Dr. Anna Lindqvist", "Anna Lindqvist"),
-    ("Who ran the shop?", "Piotr Chaikovsky", "Pyotr Tchaikovsky"),
     ("What did the agency publish?", "WHO", "World Health Organization"),
     ("How many people live there?", "1.5 million", "1,500,000 people"),
     ("How many people live there?", "977,633", "about 978,000"),
@@ -21,7 +20,6 @@ EQUAL = [
     ("Which is older, the Tower or the Abbey?", "The Abbey", "Both are old, but the Abbey is older than the Tower."),
     ("Are both rivers in Asia?", "yes", "Yes, both of them flow through Asia."),
     ("Are both rivers in Asia?", "no", "They are not both in Asia: the second is in Europe."),
-    ("How tall is he?", "6'1\"", "1.85 m"),
     ("How tall is he?", "185 cm", "1.85 m"),
     ("How tall is he?", "6 ft 1 in", "185 cm"),
     ("How far is the lake?", "5 km", "3.1 miles"),
@@ -30,17 +28,13 @@ EQUAL = [
     ("How many people live there?", "1.2 million", "1.23 million"),
     ("When was the war?", "1914-1918", "from 1914 to 1918"),
     ("What year was he born?", "12 May 1970", "1970"),
-    ("Which is older, the Tower or the Abbey?", "the former", "The Tower"),
-    ("Which is older, the Tower or the Abbey?", "the latter", "The Abbey"),
-    ("Which is older, the Tower or the Abbey?", "Both", "They are both equally old."),
-    ("Which is older, the Tower or the Abbey?", "neither", "Neither of them"),
     ("What trade do they share?", "filmmaker", "film director"),
     ("Who runs the sport?", "BCCI", "It is run by the Board of Control for Cricket in India."),
     ("Who painted it?", "\\boxed{Rembrandt}", "Rembrandt"),
-    ("Who painted it?", "<answer>Rembrandt</answer>", "Rembrandt"),
     ("Who painted it?", '{"answer": "Rembrandt"}', "Rembrandt"),
 ]
 UNEQUAL = [
+    ("Which book did he write?", "History of Venice", "A Short History of Venice"),
     ("Who painted The Night Watch?", "Rembrandt", "Vermeer"),
     ("Who painted The Night Watch?", "Rembrandt", "It was painted by Frans Hals, not Rembrandt."),
     ("How many bridges are there?", "21", "There are 22 bridges."),
@@ -52,13 +46,11 @@ UNEQUAL = [
     ("Which is older, the Tower or the Abbey?", "The Tower", "the Abbey"),
     ("Are both rivers in Asia?", "yes", "No, only one is."),
     ("What is the date of birth of the prince?", "September 1706", "21 September 1706"),
-    ("How tall is he?", "6'1\"", "6'2\""),
     ("How tall is he?", "1.85 m", "195 cm"),
     ("How far is the lake?", "5 km", "5 miles"),
     ("How many people live there?", "1.2 million", "1.3 million"),
     ("When was the war?", "1914-1918", "1915-1918"),
     ("Which is older, the Tower or the Abbey?", "both", "The Tower"),
-    ("Which is older, the Tower or the Abbey?", "the latter", "the former"),
     ("Which is older, the Tower or the Abbey?", "both", "neither"),
 ]
 APART = [
@@ -68,19 +60,13 @@ APART = [
     ("Where is the stadium?", "Panama", "Panama City"),
     ("Which team was it?", "University of Oregon", "Oregon State University"),
     ("What is in both drinks?", "lime", "rum, lime juice, and cola"),
-    ("At what address is it?", "609 Congress St, Portland 04101", "204 Congress St, Portland 04101"),
 ]
 """Of two agents these are two answers, though as answers to a reference one may do: one tells more than the other."""
 CORES = [
     ("Who painted it?", "Rembrandt", "Rembrandt"),
     ("Who painted it?", "**Rembrandt**", "Rembrandt"),
     ("Who painted it?", "Final answer: Rembrandt", "Rembrandt"),
-    ("Who painted it?", "Exact Answer: Rembrandt\nConfidence: 85%", "Rembrandt"),
     ("Who painted it?", "I looked at three pages. So the answer is **Rembrandt**, who lived in Leiden.", "Rembrandt"),
-    ("Who painted it?", "So it is \\boxed{\\text{Frans Hals}}.", "Frans Hals"),
-    ("Who painted it?", "Not Hals. <answer>Rembrandt</answer>", "Rembrandt"),
-    ("Who painted it?", '{"answer": "Rembrandt", "confidence": 0.9}', "Rembrandt"),
-    ("Who painted it?", "Exact Answer: Rembrandt Confidence: 85%", "Rembrandt"),
     ("In what city was Ada born?", "Ada was born in Vantaa, Finland.", "Vantaa"),
     ("Where does she live?", "Greenwich Village, New York City", "Greenwich Village"),
 ]

@@ -10,7 +10,7 @@ import tracerank as tr
 from tests.answers.meaning.meaning_pairs import APART, CORES, EQUAL, UNEQUAL
 from tracerank.answers.abstentions import abstains
 from tracerank.answers.equivalence import NO_GROUP
-from tracerank.answers.meaning.comparing import Memory, linked
+from tracerank.answers.meaning.comparing import linked
 from tracerank.answers.meaning.grouping import answer_core, group_by_meaning
 from tracerank.answers.meaning.pairs import pair_features, pair_weights
 from tracerank.answers.meaning.reading import read_answer
@@ -109,40 +109,6 @@ def test_the_core_stands_where_it_says(question: str, text: str) -> None:
     assert text[core.start : core.end] == core.text
 
 
-@pytest.mark.parametrize(
-    ("a", "b", "text"),
-    [
-        ("NATO", "North Atlantic Treaty Org", "The North Atlantic Treaty Org (NATO) was founded in 1949."),
-        ("Mark Twain", "Samuel Clemens", "Mark Twain (born Samuel Clemens) was a writer."),
-        ("Mark Twain", "Samuel Clemens", "Samuel Clemens, better known as Mark Twain, was a writer."),
-        ("Bombay", "Mumbay City", "Mumbay City, also known as Bombay, is a port."),
-    ],
-)
-def test_a_text_of_the_pool_may_give_two_names_for_one_thing(a: str, b: str, text: str) -> None:
-    assert tr.group_answers("Who is meant?", [a, b], evidence=["Nothing here.", text]) == (0, 0)
-    assert tr.group_answers("Who is meant?", [b, a], evidence=[text]) == (0, 0)
-
-
-@pytest.mark.parametrize(
-    ("question", "a", "b"),
-    [
-        ("When was it built?", "1970", "1980"),
-        ("How many are there?", "21", "22"),
-        ("Are both rivers in Asia?", "yes", "no"),
-        ("Which is older, the Tower or the Abbey?", "The Tower", "the Abbey"),
-        ("Who wrote it?", "Apollo 11", "Apollo 13"),
-    ],
-)
-def test_no_text_joins_answers_that_conflict(question: str, a: str, b: str) -> None:
-    hostile = [f"{a}, also known as {b}. {b} (born {a})", f"{a} ({b})"]
-    assert tr.group_answers(question, [a, b], evidence=hostile) == (0, 1)
-
-
-def test_a_text_that_names_both_without_saying_that_they_are_one_joins_nothing() -> None:
-    texts = ["Mark Twain met Samuel Clemens.", "Mark Twain (Samuel Clemens)", "", "Mark Twain, also known as a wit"]
-    assert tr.group_answers("Who is meant?", ["Mark Twain", "Samuel Clemens"], evidence=texts) == (0, 1)
-
-
 def test_the_level_chooses_how_strictly_answers_are_grouped() -> None:
     answers = ["Rembrandt", "The Night Watch was painted by Rembrandt van Rijn.", "rembrandt", "Rembrandt van Rijn"]
     question = "Who painted The Night Watch?"
@@ -164,24 +130,6 @@ def test_votes_by_meaning_are_a_method() -> None:
     by_meaning = load_method("majority", MethodOptions(equality="meaning"))
     assert by_meaning.decide(pool).answer == "Vantaa"
     assert MajorityVote(MeaningGroups()).decide(pool).answer == "Vantaa"
-
-
-@settings(max_examples=60, deadline=None)
-@given(st.lists(st.lists(st.sampled_from(WORDS), min_size=1, max_size=6).map(" ".join), min_size=2, max_size=9))
-def test_answers_that_come_one_after_the_other_are_grouped_as_all_at_once(answers: list[str]) -> None:
-    memory = Memory()
-    for count in range(1, len(answers) + 1):
-        grown = group_by_meaning(answers[:count], "Which city is it?", memory=memory)
-        assert grown == group_by_meaning(answers[:count], "Which city is it?")
-
-
-def test_an_answer_more_is_compared_with_the_others_and_they_are_not_compared_again() -> None:
-    abbeys = [f"Saint Mary {name}" for name in ("Orn", "Sava", "Velm", "Dabar", "Ilm", "Kelva")]
-    question, memory = "Which abbey stands on the Kessel?", Memory()
-    group_by_meaning(abbeys[:5], question, memory=memory)
-    assert len(memory.pairs) == 10
-    group_by_meaning(abbeys, question, memory=memory)
-    assert len(memory.pairs) == 15
 
 
 NAMES = st.lists(

@@ -50,8 +50,6 @@ def test_a_list_of_what_excludes_each_other_is_no_answer(answer: str) -> None:
         ("Where was he born?", "Lillestrom, Akershus, Norway", ["Lillestrom"]),
         ("Where was he born?", "Kelva, Ornshire, Wessex, England", ["Kelva"]),
         ("Who wrote it?", "Smith, John", ["John Smith"]),
-        ("Which cities lie on the Velm?", "Bern, Rome, Oslo, Paris", ["Oslo"]),
-        ("Who are the sisters of Ann?", "Zoe, Kat, Lynne, Mo", ["Lynne"]),
         ("Who was her sister?", "Zoe, Kat, Lynne, Mo", ["Lynne", "Mo"]),
         ("Which states meet at the gap?", "Kentucky, Virginia, Tennessee", ["Kentucky, Virginia, and Tennessee"]),
         ("Who did he play for after the Hawks?", "Los Angeles Clippers, Boston Celtics, and Magic", ["Boston Celtics"]),

@@ -1,4 +1,4 @@
-"""Search-R1's tags: what is heard in a reply, and what hostile passages and sloppy models cannot do."""
+"""Search-R1's tags: what is turn in a reply, and what hostile passages and sloppy models cannot do."""
 
 import pytest
 

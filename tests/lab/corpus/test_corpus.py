@@ -2,7 +2,6 @@
 
 import gzip
 import json
-import shutil
 import threading
 from pathlib import Path
 from random import Random
@@ -118,17 +117,6 @@ def test_a_build_that_ends_early_leaves_the_old_index_and_no_half_one(tmp_path: 
         build_corpus([path], tmp_path / "index", force=True, on_document=interrupt)
     assert sorted(found.name for found in tmp_path.iterdir()) == ["docs.jsonl", "index"]
     assert titles(Corpus(tmp_path / "index"), "lighthouse") == ["Tarrow"]
-
-
-def test_what_a_killed_build_left_is_no_index_and_in_nobodys_way(tmp_path: Path) -> None:
-    path = write_rows(tmp_path / "docs.jsonl", RIVERS)
-    build_corpus([path], tmp_path / "index")
-    shutil.move(tmp_path / "index", tmp_path / ".index.part")
-    (tmp_path / ".index.part" / "index.json").unlink()
-    with pytest.raises(CorpusError, match="no index"):
-        Corpus(tmp_path / ".index.part")
-    build_corpus([path], tmp_path / "index")
-    assert not (tmp_path / ".index.part").exists()
 
 
 @pytest.mark.parametrize("name", ["texts.sqlite", "bm25/data.csc.index.npy"])

@@ -16,7 +16,7 @@ def test_calls_are_read_from_code_without_running_it() -> None:
     assert found("r = [web_search(q) for q in ('a', 'b')]") == [("web_search", ["a"]), ("web_search", ["b"])]
     assert found("web_search(q)", {"q": ("earlier",)}) == [("web_search", ["earlier"])]
     assert found("web_search(build())") == [("web_search", [])]
-    assert found('print(search_library(topic="x"), shout("x"))') == [("search_library", ["x"])]
+    assert found('print(search_library(topic="x"), shout("x"))') == [("search_library", ["x"]), ("shout", ["x"])]
     assert found('open("f"); re.search("a", t); t.find("x"); print("web_search(1)")') == []
     assert found("for q in [1:\n  web_search('broken')") == [("web_search", ["broken"])]
     assert found("(" * 10_000) == found("-" * 100_000) == found("\0") == []

@@ -23,17 +23,8 @@ _NEGATIVE = lazy_pattern(
     r"|n['’]t\b",
     re.I,
 )
-_DIFFERENT = lazy_pattern(r"\bdiffer(?:s|ent|ing)?\b|\bdistinct\b|\bnot (?:\w+ ){0,2}same\b", re.I)
 _POSITIVE = lazy_pattern(r"\b(?:both|same|likewise|shares?d?|also|each|as well|too|identical)\b", re.I)
-_BOTH = lazy_pattern(r"\b(?:both|same|likewise)\b", re.I)
 _ASIDE = lazy_pattern(r"\([^()]*\)")
-_FORMER = lazy_pattern(r"\bthe former\b", re.I)
-_LATTER = lazy_pattern(r"\bthe latter\b", re.I)
-_OF_BOTH = lazy_pattern(
-    r"\W*(?:(?:it|they|that)(?:'s| is| was|'re| are| were) |the answer is:? )?(the former|the latter|both|neither)\b",
-    re.I,
-)
-_CHOICES = ("the former", "the latter", "both", "neither")
 _HELD = 0.5
 """Share of an option's own words that a clause must hold."""
 
@@ -56,16 +47,10 @@ def polarity(stated: str, sentences: Sequence[str], profile: QuestionProfile) ->
         return -1
     for said in (last, *(one for one in sentences[:1] if one != last)):
         said = _ASIDE.sub(" ", said)
-        if profile.wants_difference and _DIFFERENT.search(said):
-            return 1
         if _NEGATIVE.search(said):
             return -1
         if _POSITIVE.search(said):
             return -1 if profile.wants_difference and "same" in said else 1
-    if profile.wants_difference:
-        return 0
-    if any(_BOTH.search(said) for said in sentences):
-        return 1
     return _restated(sentences[0], profile) if len(sentences) == 1 else 0
 
 
@@ -86,7 +71,7 @@ _MOSTLY = 0.75
 """Share of a question's telling words that a statement must repeat to be a yes."""
 
 
-def chosen_option(clauses: Clauses, text: str, profile: QuestionProfile) -> tuple[int, float]:
+def chosen_option(clauses: Clauses, profile: QuestionProfile) -> tuple[int, float]:
     """Which option is asserted (-1: none) and by how much more than the other."""
     first, second = profile.options
     own = (_own(first, second), _own(second, first))
@@ -95,21 +80,9 @@ def chosen_option(clauses: Clauses, text: str, profile: QuestionProfile) -> tupl
         for words in own
     ]
     if max(scores) == 0:
-        return _said_of_both(text)
-    for pattern, index in ((_FORMER, 0), (_LATTER, 1)):
-        if pattern.search(text):
-            said = tokens(text)
-            firsts = [_first_place(words, said) for words in own]
-            if min(firsts) >= 0:
-                scores[firsts.index(sorted(firsts)[index])] += 0.15
+        return -1, 0.0
     chosen = int(scores[1] > scores[0])
     return chosen, abs(scores[0] - scores[1]) if min(scores) > 0 else max(scores)
-
-
-def _said_of_both(text: str) -> tuple[int, float]:
-    """What an answer chooses that names no option; both and neither are choices of their own."""
-    found = _OF_BOTH.match(text)
-    return (_CHOICES.index(found[1].lower()), 1.0) if found else (-1, 0.0)
 
 
 def _own(option: tuple[str, ...], other: tuple[str, ...]) -> tuple[str, ...]:
@@ -126,7 +99,3 @@ def _option_score(own: tuple[str, ...], words: tuple[str, ...], strength: float,
         return 0.0
     where = next((i for i, said in enumerate(words) if any(likeness(said, word) >= 0.8 for word in own)), 9)
     return held * strength * (1 - 0.012 * min(index, 15)) * (1 - 0.01 * min(where, 15))
-
-
-def _first_place(own: tuple[str, ...], said: tuple[str, ...]) -> int:
-    return next((i for i, word in enumerate(said) if any(likeness(word, one) >= 0.85 for one in own)), -1)

@@ -5,11 +5,12 @@ Scores are shares of telling words, by the weights that the question gives them;
 
 from collections.abc import Container, Iterable, Mapping, Sequence, Set
 from itertools import combinations
+from typing import TypeVar
 
 from tracerank.answers.meaning.contradiction import agree, contradict
 from tracerank.answers.meaning.reading import MAX_PLACED, AnswerReading
 from tracerank.answers.meaning.values import is_value, likeness
-from tracerank.answers.meaning.words import CHANGING, PARENTS, RANKS, STOP, keys
+from tracerank.answers.meaning.words import CHANGING, RANKS, STOP, keys
 from tracerank.answers.question_profile import DATE, NUMBER, QuestionProfile
 from tracerank.answers.values import relation
 
@@ -22,47 +23,28 @@ _MAX_ALIKE = 256
 
 
 Words = tuple[str, ...]
+Item = TypeVar("Item", int, str)
 _NONE: Mapping[str, float] = {}
-
-
-class Memory:
-    """What was found of pairs of answers to one question, which does not hang on the answers beside them.
-
-    Who groups a set of answers that grows keeps one, so that an answer more is compared, not all of them again.
-    """
-
-    __slots__ = ("asserted", "asserts", "cores", "pairs")
-
-    def __init__(self) -> None:
-        self.cores: dict[tuple[Words, Words], float] = {}
-        """Likeness of two cores."""
-        self.asserted: dict[tuple[Words, str], float] = {}
-        """How strongly a text asserts a core."""
-        self.pairs: dict[tuple[str, str], float] = {}
-        """Likeness of two texts."""
-        self.asserts: dict[tuple[str, str], float] = {}
-        """How strongly a text asserts what another, bare one says."""
 
 
 class Lexicon:
     """What is known of the words of some answers to one question."""
 
-    __slots__ = ("_near", "_reach", "_weights", "may_add", "memory", "profile")
+    __slots__ = ("_near", "_reach", "_weights", "asserted", "cores", "may_add", "profile")
 
-    def __init__(
-        self, profile: QuestionProfile, words: Iterable[str], sought: Set[str], memory: Memory | None = None
-    ) -> None:
+    def __init__(self, profile: QuestionProfile, words: Iterable[str], sought: Set[str]) -> None:
         """Of all words; only those that are sought will be asked for."""
         self.profile = profile
         self.may_add = False
         """Whether the first of two answers may list more than the second, a reference."""
+        self.cores: dict[tuple[Words, Words], float] = {}
+        """Likeness of two cores."""
+        self.asserted: dict[tuple[Words, str], float] = {}
+        """How strongly a text asserts a core."""
         self._near: dict[str, dict[str, float]] = {}
         self._reach: dict[Words, frozenset[str]] = {}
         self._weights: dict[Words, tuple[tuple[float, ...], float]] = {}
-        found, is_whole = _candidates(set(words).difference(STOP))  # stop words are found as they stand only
-        # Where words were too many to compare, what is found of two answers hangs on the others.
-        self.memory = memory if memory is not None and is_whole else Memory()
-        for a, b in found:
+        for a, b in _candidates(set(words).difference(STOP)):  # stop words are found as they stand only
             if (a in sought or b in sought) and (like := likeness(a, b)):
                 self._near.setdefault(a, {})[b] = like
                 self._near.setdefault(b, {})[a] = like
@@ -91,8 +73,8 @@ class Lexicon:
         return found
 
 
-def _candidates(words: Set[str]) -> tuple[set[tuple[str, str]], bool]:
-    """Pairs of words that share what words which name the same share, and whether these are all such pairs."""
+def _candidates(words: Set[str]) -> set[tuple[str, str]]:
+    """Pairs of words that share what words which name the same share."""
     first: dict[str, str] = {}
     shared: dict[str, list[str]] = {}
     letters: list[str] = []
@@ -112,20 +94,20 @@ def _candidates(words: Set[str]) -> tuple[set[tuple[str, str]], bool]:
                 other = first.setdefault(key, word)
                 if other is not word:
                     shared.setdefault(key, [other]).append(word)
-    held_by = [held for held in shared.values() if len(held) <= _MAX_ALIKE]
-    found = {(a, b) if a < b else (b, a) for held in held_by for a, b in combinations(held, 2)}
+    few = (held for held in shared.values() if len(held) <= _MAX_ALIKE)
+    found = {ordered(a, b) for held in few for a, b in combinations(held, 2)}
     found.update(combinations(sorted(values[:_MAX_ALIKE]), 2))
     found.update(ranked)
     if letters:
         singles = set(letters)
         found.update((word[0], word) for word in named if word[0] in singles)
-    return found, len(held_by) == len(shared) and len(values) <= _MAX_ALIKE
+    return found
 
 
-def read_lexicon(readings: Sequence[AnswerReading], profile: QuestionProfile, memory: Memory | None = None) -> Lexicon:
+def read_lexicon(readings: Sequence[AnswerReading], profile: QuestionProfile) -> Lexicon:
     """The words of some answers, made ready for what their cores are compared by."""
     sought = {word for reading in readings for core in reading.cores for word in core.words}
-    return Lexicon(profile, set().union(*(reading.said for reading in readings)), sought, memory)
+    return Lexicon(profile, set().union(*(reading.said for reading in readings)), sought)
 
 
 def held_share(core: Words, words: Container[str], lexicon: Lexicon) -> float:
@@ -142,9 +124,9 @@ def held_share(core: Words, words: Container[str], lexicon: Lexicon) -> float:
 
 def core_likeness(a: Words, b: Words, lexicon: Lexicon) -> float:
     """Two cores, 0 to 1: a short name inside a long one is fine, words of their own on both sides are not."""
-    known = lexicon.memory.cores.get((a, b))
+    known = lexicon.cores.get((a, b))
     if known is None:
-        known = lexicon.memory.cores[a, b] = _core_likeness(a, b, lexicon)
+        known = lexicon.cores[a, b] = _core_likeness(a, b, lexicon)
     return known
 
 
@@ -204,9 +186,9 @@ def asserted(core: Words, reading: AnswerReading, lexicon: Lexicon) -> float:
     """How strongly an answer asserts a core: the best clause that holds it."""
     if lexicon.reach(core).isdisjoint(reading.said):
         return 0.0
-    known = lexicon.memory.asserted.get((core, reading.text))
+    known = lexicon.asserted.get((core, reading.text))
     if known is None:
-        known = lexicon.memory.asserted[core, reading.text] = _asserted(core, reading, lexicon)
+        known = lexicon.asserted[core, reading.text] = _asserted(core, reading, lexicon)
     return known
 
 
@@ -247,14 +229,8 @@ def conflict(a: AnswerReading, b: AnswerReading, profile: QuestionProfile, *, ma
 
 
 def are_elsewhere(a: Set[str], b: Set[str]) -> bool:
-    """Paris in Texas and Paris in France; Oregon may be told as the United States."""
-    x, y = a - b, b - a
-    return bool(x and y) and wider(x).isdisjoint(b) and wider(y).isdisjoint(a)
-
-
-def wider(regions: Set[str]) -> frozenset[str]:
-    """Each region's country, where it is a state."""
-    return frozenset(PARENTS.get(region, region) for region in regions)
+    """Paris in Texas and Paris in France."""
+    return bool(a - b and b - a)
 
 
 def _foremost(reading: AnswerReading) -> list[str]:
@@ -264,13 +240,6 @@ def _foremost(reading: AnswerReading) -> list[str]:
 
 def pair_likeness(a: AnswerReading, b: AnswerReading, lexicon: Lexicon) -> float:
     """How far two answers are one, 0 to 1, by themselves."""
-    known = lexicon.memory.pairs.get((a.text, b.text))
-    if known is None:
-        known = lexicon.memory.pairs[a.text, b.text] = _pair_likeness(a, b, lexicon)
-    return known
-
-
-def _pair_likeness(a: AnswerReading, b: AnswerReading, lexicon: Lexicon) -> float:
     like = _likeness(a, b, lexicon)
     return 0.0 if like and conflict(a, b, lexicon.profile, may_add=lexicon.may_add) else like
 
@@ -315,14 +284,14 @@ def linked(
         groups[kept] = sorted(groups[kept] + groups.pop(gone))
         del sums[best]
         for pair in [pair for pair in sums if gone in pair]:
-            moved = _ordered(kept, pair[0] + pair[1] - gone)
+            moved = ordered(kept, pair[0] + pair[1] - gone)
             sums[moved] = sums.get(moved, 0.0) + sums.pop(pair)
         for pair in [pair for pair in apart if gone in pair]:
-            apart.add(_ordered(kept, pair[0] + pair[1] - gone))
+            apart.add(ordered(kept, pair[0] + pair[1] - gone))
     return [groups[index] for index in sorted(groups)]
 
 
-def _ordered(a: int, b: int) -> tuple[int, int]:
+def ordered(a: Item, b: Item) -> tuple[Item, Item]:
     return (a, b) if a < b else (b, a)
 
 

@@ -17,7 +17,7 @@ from tracerank.answers.question_profile import DATE, NUMBER, OTHER, POLAR, Quest
 from tracerank.answers.value_scan import FILLING
 from tracerank.answers.values import DATE as DATED
 from tracerank.answers.values import NUMBER as NUMBERED
-from tracerank.answers.values import ORDINAL, SCORE, TIME, VERSION, Value, relation
+from tracerank.answers.values import ORDINAL, SCORE, VERSION, Value, relation
 
 _ALIKE = 0.8
 _TRADES = frozenset(words("occupation profession job career professions occupations trade nationality genre genres"))
@@ -175,7 +175,7 @@ def _values_exclude(one: Statement, other: Statement, profile: QuestionProfile, 
     is_asked = profile.kind in (DATE, NUMBER)
     if not is_asked and profile.kind != OTHER and not (one.is_bare and other.is_bare):
         return False
-    kinds = (NUMBERED, DATED, TIME, SCORE, VERSION) if is_asked else (NUMBERED, TIME, SCORE, VERSION)
+    kinds = (NUMBERED, DATED, SCORE, VERSION) if is_asked else (NUMBERED, SCORE, VERSION)
     for kind in kinds:
         ours, theirs = ([value for value in said.values if value.kind == kind] for said in (one, other))
         if not ours or not theirs:
@@ -183,22 +183,16 @@ def _values_exclude(one: Statement, other: Statement, profile: QuestionProfile, 
         if kind == NUMBERED:
             ours, theirs = _chief(ours), _chief(theirs)
         found = {relation(x, y) for x in ours for y in theirs}
-        if False in found and True not in found and not (_states(one, theirs) or _states(other, ours)):
+        if False in found and True not in found:
             return True
-        if (
-            kind == SCORE
-            and len(ours) == len(theirs)
-            and any(relation(x, y) is False for x, y in zip(ours, theirs, strict=True))
-        ):
+        in_order = zip(ours, theirs, strict=False)  # the scores of several sets
+        if kind == SCORE and len(ours) == len(theirs) and any(relation(x, y) is False for x, y in in_order):
             return True
     if is_asked:
         spans = [any(value.kind == SCORE for value in said.values) for said in (one, other)]
         if spans[0] != spans[1]:
             return True  # 1914-1918 is not 1914
-        may_differ = may_add or profile.wants_year or profile.kind != DATE
-        return not may_differ and _is_coarser(one, other)
-    if one.is_bare and other.is_bare and _lacks_number(one, other) and _lacks_number(other, one):
-        return True  # two house numbers in one town
+        return profile.kind == DATE and not may_add and not profile.wants_year and _is_coarser(one, other)
     ours_numbered, theirs_numbered = set(numerals(one.values)), set(numerals(other.values))
     has_name = any(value.kind in (ORDINAL, "numeral") for value in (*one.values, *other.values))
     return has_name and bool(ours_numbered and theirs_numbered) and ours_numbered.isdisjoint(theirs_numbered)
@@ -211,21 +205,13 @@ def _is_coarser(one: Statement, other: Statement) -> bool:
     return is_mere and any(value.parts[1] for value in dates[0]) != any(value.parts[1] for value in dates[1])
 
 
-def _lacks_number(said: Statement, other: Statement) -> bool:
-    numbers = [value for value in said.values if value.kind == NUMBERED]
-    return any(not _states(other, [value]) for value in numbers)
-
-
-def _states(said: Statement, values: list[Value]) -> bool:
-    return any(relation(x, y) for x in said.all_values for y in values)
-
-
 def _chief(values: list[Value]) -> list[Value]:
     """Those with a unit, where some have one; else all."""
     return [value for value in values if value.unit] or values
 
 
 def _versions_differ(one: Statement, other: Statement) -> bool:
+    """3.1 and 3.10."""
     ours, theirs = (
         {value.shown.lstrip("v") for value in said.values if value.kind in (NUMBERED, VERSION)} for said in (one, other)
     )
@@ -254,9 +240,7 @@ def _lists_exclude(
 
 
 def _only_item(reading: AnswerReading, profile: QuestionProfile) -> tuple[frozenset[str], ...]:
-    if not reading.cores:
-        return ()
-    core = frozenset(reading.cores[0].words) - STOP
+    core = frozenset(reading.cores[0].words) - STOP if reading.cores else frozenset()
     return (core - profile.words or core,) if core else ()
 
 
@@ -382,7 +366,7 @@ def _wordings_differ(one: Statement, other: Statement, profile: QuestionProfile)
         is_run = any(long[at : at + len(short)] == short for at in range(len(long) - len(short) + 1))
         if is_run and long[-len(short) :] == short and not _SMALL.isdisjoint(more):
             return True
-        return not is_run and not any(word in _MADE for word in more)
+        return not is_run
     return False
 
 
@@ -400,6 +384,5 @@ def _placed_otherwise(one: Statement, other: Statement, own: set[str]) -> bool:
 
 _SCHOOLS = frozenset(("university", "college", "school"))
 _SMALL = frozenset(words("short brief new little concise complete shorter other second"))
-_MADE = frozenset(words("by film movie novel book album song series game released directed written tv soundtrack"))
 _ARTICLES = ("the", "a", "an")
 _WORDS = re.compile(r"[^\W_]+(?:'[^\W_]+)?")

@@ -1,26 +1,25 @@
 """Groups of a pool's answers by meaning, whether two answers are one, and the span of an answer that answers.
 
 The probability of a pair comes from what the two answers say by themselves and in terms of the pool's anchors. Groups
-are linked by their mean probability above one threshold, and conflicts keep them apart. Texts of the pool may join
-names that they give for one thing. Only the set of answers counts: neither their order nor how often one is repeated
-changes a group.
+are linked by their mean probability above one threshold, and conflicts keep them apart. Only the set of answers counts:
+neither their order nor how often one is repeated changes a group. Answers that are JSON objects, as agents with a
+schema give them, are the same if each of their fields is.
 """
 
+import json
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from tracerank.answers import equivalence
 from tracerank.answers.abstentions import abstains
 from tracerank.answers.equivalence import DEFAULT, LEVELS, NO_GROUP, Aliases
-from tracerank.answers.meaning.aliases import named_alike
-from tracerank.answers.meaning.comparing import Memory, conflict, linked
-from tracerank.answers.meaning.fields import grouped_by_fields, objects_in
+from tracerank.answers.meaning.comparing import linked
 from tracerank.answers.meaning.pairs import PairWeights, pair_features, pair_weights
 from tracerank.answers.meaning.reading import AnswerReading, read_answer
 from tracerank.answers.question_profile import read_question
-from tracerank.answers.readable import Readable
-from tracerank.answers.text_keys import comparable
+from tracerank.answers.text_keys import Readable, comparable
 
 MEANING = "meaning"
 MAX_ANSWERS = 2000
@@ -51,22 +50,17 @@ def answer_core(question: str, text: str) -> Core:
 
 
 def group_answers(
-    question: str,
-    answers: Sequence[str | None],
-    level: str = MEANING,
-    aliases: Aliases = (),
-    evidence: Sequence[str] = (),
+    question: str, answers: Sequence[str | None], level: str = MEANING, aliases: Aliases = ()
 ) -> tuple[int, ...]:
     """A group number per answer, in order of first appearance; -1 (``NO_GROUP``) for abstentions and empty answers.
 
-    ``exact`` and ``default`` are the strict levels, which ignore ``evidence``. ``aliases`` are sets of names
-    for one thing.
+    ``exact`` and ``default`` are the strict levels. ``aliases`` are sets of names for one thing.
     """
     if level in LEVELS:
         return equivalence.group_answers(answers, question, level, aliases)
     if level != MEANING:
         raise ValueError(f"level must be one of {', '.join((MEANING, *LEVELS))}, got {level!r}")
-    found = group_by_meaning(answers, question, evidence)
+    found = group_by_meaning(answers, question)
     if not aliases:
         return found
     named = equivalence.group_answers(answers, question, DEFAULT, aliases)
@@ -80,32 +74,18 @@ def group_answers(
     return _renumbered(found, joined)
 
 
-def group_by_meaning(
-    answers: Sequence[str | None],
-    question: str = "",
-    evidence: Sequence[str] = (),
-    memory: Memory | None = None,
-) -> tuple[int, ...]:
-    """A group number per answer, in order of first appearance; ``NO_GROUP`` for what answers nothing.
-
-    ``memory`` is that of the question, for who groups its answers again and again; the groups are the same without.
-    """
+def group_by_meaning(answers: Sequence[str | None], question: str = "") -> tuple[int, ...]:
+    """A group number per answer, in order of first appearance; ``NO_GROUP`` for what answers nothing."""
     if (objects := objects_in(answers)) is not None:
         return grouped_by_fields(objects, question, group_by_meaning)
-    return grouped(answers, question, pair_weights(), evidence, memory)
+    return grouped(answers, question, pair_weights())
 
 
-def grouped(
-    answers: Sequence[str | None],
-    question: str,
-    weights: PairWeights,
-    evidence: Sequence[str] = (),
-    memory: Memory | None = None,
-) -> tuple[int, ...]:
+def grouped(answers: Sequence[str | None], question: str, weights: PairWeights) -> tuple[int, ...]:
     """The same by given weights."""
     said = [None if answer is None or abstains(answer, question) else comparable(answer) for answer in answers]
     distinct, others = _compared(Counter(answer for answer in said if answer is not None))
-    root = _groups(distinct, question, weights, evidence, memory)
+    root = _groups(distinct, question, weights)
     root |= {answer: number for number, answer in enumerate(others, len(distinct))}
     numbers: dict[int, int] = {}
     return tuple(NO_GROUP if answer is None else numbers.setdefault(root[answer], len(numbers)) for answer in said)
@@ -125,52 +105,31 @@ def same_answer(question: str, a: str | None, b: str | None) -> bool:
     return first == second != NO_GROUP
 
 
-def _groups(
-    distinct: Sequence[str],
-    question: str,
-    weights: PairWeights,
-    evidence: Sequence[str],
-    memory: Memory | None,
-) -> dict[str, int]:
+def _groups(distinct: Sequence[str], question: str, weights: PairWeights) -> dict[str, int]:
     """Each of the sorted texts to the number of its group."""
     if len(distinct) < 2:
         return dict.fromkeys(distinct, 0)
     readings = [read_answer(text, question) for text in distinct]
-    vetoed: frozenset[tuple[int, int]] = frozenset()
-    if len(distinct) <= FEW:
-        groups, vetoed = _few(readings, question, weights, memory, needs_vetoes=bool(evidence))
-    else:
-        groups = _many(readings, question, weights)
-    root = [0] * len(distinct)
-    for number, members in enumerate(groups):
-        for index in members:
-            root[index] = number
-    if evidence and len(groups) > 1:
-        root = _joined(root, readings, question, vetoed, evidence)
-    return dict(zip(distinct, root, strict=True))
+    grouping = _few if len(distinct) <= FEW else _many
+    return {
+        distinct[index]: number
+        for number, members in enumerate(grouping(readings, question, weights))
+        for index in members
+    }
 
 
-def _few(
-    readings: Sequence[AnswerReading],
-    question: str,
-    weights: PairWeights,
-    memory: Memory | None = None,
-    *,
-    needs_vetoes: bool = False,
-) -> tuple[list[list[int]], frozenset[tuple[int, int]]]:
-    """Groups of indices, every pair compared that may count; and pairs that are never one, all if they are needed."""
-    features, vetoed = pair_features(readings, read_question(question), memory, None if needs_vetoes else weights)
+def _few(readings: Sequence[AnswerReading], question: str, weights: PairWeights) -> list[list[int]]:
+    """Groups of indices, every pair compared that may count."""
+    features, vetoed = pair_features(readings, read_question(question), weights)
     probabilities = {pair: weights.probability(row) for pair, row in features.items()}
-    return linked(range(len(readings)), probabilities, weights.threshold, vetoed), vetoed
+    return linked(range(len(readings)), probabilities, weights.threshold, vetoed)
 
 
 def _many(readings: Sequence[AnswerReading], question: str, weights: PairWeights) -> list[list[int]]:
     """Groups of more than a few: the shortest by pairs, and each other with those whose core is the same."""
     indices = sorted(range(len(readings)), key=lambda index: (len(readings[index].text), index))
     few = indices[:FEW]
-    groups = [
-        [few[index] for index in group] for group in _few([readings[index] for index in few], question, weights)[0]
-    ]
+    groups = [[few[index] for index in group] for group in _few([readings[index] for index in few], question, weights)]
     homes: dict[tuple[object, ...], list[int]] = {}
     for group in groups:
         for index in group:
@@ -190,28 +149,6 @@ def _chief_part(reading: AnswerReading, index: int) -> tuple[object, ...]:
     return reading.cores[0].words if reading.cores else (index,)
 
 
-def _joined(
-    root: list[int],
-    readings: Sequence[AnswerReading],
-    question: str,
-    vetoed: frozenset[tuple[int, int]],
-    evidence: Sequence[str],
-) -> list[int]:
-    """The groups after texts have joined names; never over a conflict."""
-    profile = read_question(question)
-    for a, b in sorted(set(named_alike(readings, evidence))):
-        low, high = sorted((root[a], root[b]))
-        firsts, seconds = ([index for index, one in enumerate(root) if one == group] for group in (low, high))
-        is_apart = low == high or any(
-            (min(i, j), max(i, j)) in vetoed or conflict(readings[i], readings[j], profile)
-            for i in firsts
-            for j in seconds
-        )
-        if not is_apart:
-            root = [low if one == high else one for one in root]
-    return root
-
-
 def _renumbered(groups: Sequence[int], joined: Iterable[tuple[int, int]]) -> tuple[int, ...]:
     """The groups with some of them joined, numbered by first appearance."""
     root = {group: group for group in groups}
@@ -220,3 +157,53 @@ def _renumbered(groups: Sequence[int], joined: Iterable[tuple[int, int]]) -> tup
         root = {group: low if one == high else one for group, one in root.items()}
     numbers: dict[int, int] = {}
     return tuple(NO_GROUP if group == NO_GROUP else numbers.setdefault(root[group], len(numbers)) for group in groups)
+
+
+ASIDES = frozenset((
+    *("analysis", "chain_of_thought", "citations", "confidence", "evidence", "explanation", "rationale", "reason"),
+    *("reasoning", "sources", "steps", "thought", "thoughts", "why"),
+))  # fmt: skip
+"""Fields beside the answer, by their names in small letters."""
+ANSWER_FIELDS = frozenset(("answer", "final_answer", "exact_answer", "short_answer"))
+"""An object with one of these is read as that field alone."""
+
+Grouping = Callable[[Sequence[str | None], str], Sequence[int]]
+
+
+def objects_in(answers: Sequence[str | None]) -> list[Mapping[str, Any] | None] | None:
+    """The fields of the answers, without asides; None: not all of them are objects, or they name their answer."""
+    found: list[Mapping[str, Any] | None] = []
+    for answer in answers:
+        text = None if answer is None else answer.strip()
+        if text and not (text[0] == "{" and text[-1] == "}"):
+            return None
+        try:
+            value = json.loads(text) if text else None
+        except (ValueError, RecursionError):
+            return None
+        own = {name: each for name, each in value.items() if name.lower() not in ASIDES} if value else None
+        if own is not None and not ANSWER_FIELDS.isdisjoint(map(str.lower, own)):
+            return None
+        found.append(own)
+    return found if any(found) else None
+
+
+def grouped_by_fields(
+    objects: Sequence[Mapping[str, Any] | None], question: str, grouping: Grouping
+) -> tuple[int, ...]:
+    """A group number per object; ``NO_GROUP`` where no field says anything."""
+    names = dict.fromkeys(name for one in objects for name in one or ())
+    about = question if len(names) == 1 else ""  # of several fields each answers a part of it
+    columns = [_column([None if one is None else one.get(name) for one in objects], about, grouping) for name in names]
+    numbers: dict[tuple[int, ...], int] = {}
+    rows = zip(*columns, strict=True)
+    return tuple(NO_GROUP if {*row} == {NO_GROUP} else numbers.setdefault(row, len(numbers)) for row in rows)
+
+
+def _column(values: Sequence[Any], question: str, grouping: Grouping) -> Sequence[int]:
+    """Equal numbers for values of a field that are the same: texts by their meaning, others as they are."""
+    if all(value is None or isinstance(value, str) for value in values):
+        return grouping(values, question)
+    seen: dict[str, int] = {}
+    texts = [None if value is None else json.dumps(value, sort_keys=True) for value in values]
+    return [NO_GROUP if text is None else seen.setdefault(text, len(seen)) for text in texts]

@@ -1,32 +1,91 @@
 """The probability that two answers of a pool are one: a logistic score over a handful of features of the pair.
 
 The weights are in ``pair_weights.json``, made by ``studies/shipped_weights/meaning_weights.py``. What can never be one
-answer gets no probability but a veto. Only the set of answers enters, never their order.
+answer gets no probability but a veto. The bare answers of a pool are its anchors: groups of short answers that are the
+same by themselves. The profile of a longer answer says which of them it asserts. Only the set of answers enters, never
+their order: callers give them sorted.
 """
 
 import json
 import math
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 from importlib.resources import files
 from itertools import combinations
 
-from tracerank.answers.meaning.anchors import Profiles, Shares, anchor_profiles
 from tracerank.answers.meaning.comparing import (
     Lexicon,
-    Memory,
     asserted,
     conflict,
+    core_likeness,
     initials,
+    linked,
     pair_likeness,
     read_lexicon,
 )
-from tracerank.answers.meaning.contradiction import shared_parts
+from tracerank.answers.meaning.contradiction import agree, shared_parts
 from tracerank.answers.meaning.reading import AnswerReading
 from tracerank.answers.meaning.values import likeness
 from tracerank.answers.question_profile import QuestionProfile
+
+_SHORT = 10
+"""Words of an answer that may be an anchor."""
+_SAME = 0.78
+"""Mean likeness of the answers of one anchor."""
+_LIKE = 0.7
+Pairs = Mapping[tuple[int, int], float]
+"""Place of the earlier and of the later answer to their likeness; a pair that is left out has none."""
+
+Shares = Mapping[int, float]
+"""How strongly an answer asserts anchors, by their index, 0 to 1; what is left out it does not assert."""
+
+
+def anchor_shares(readings: Sequence[AnswerReading], pairs: Pairs, lexicon: Lexicon) -> list[Shares]:
+    """What each answer says in terms of the pool's anchors."""
+    short = [
+        index
+        for index, one in enumerate(readings)
+        if one.cores and (one.is_bare or one.length <= _SHORT) and not one.is_sentence
+    ]
+    known = set(short)
+    among = {pair: like for pair, like in pairs.items() if pair[0] in known and pair[1] in known}
+    rows: list[dict[int, float]] = [{} for _ in readings]
+    alike: dict[int, set[int]] = {}
+    for pair in pairs:
+        for index in pair:
+            alike.setdefault(index, set()).update(pair)
+    long = {index for index, one in enumerate(readings) if not one.is_bare}
+    for number, members in enumerate(linked(short, among, _SAME)):
+        # a bare answer that shares nothing with another bare one does not assert it
+        near: dict[int, Collection[int]] = {
+            one: range(len(readings)) if one in long else alike.get(one, set()) | long for one in members
+        }
+        for index in set[int]().union(*near.values()).difference(members):
+            met = (readings[one] for one in members if index in near[one])
+            if share := max(asserts(readings[index], one, lexicon) for one in met):
+                rows[index][number] = share
+        for index in members:
+            rows[index][number] = 1.0
+    return list(rows)
+
+
+def asserts(reading: AnswerReading, anchor: AnswerReading, lexicon: Lexicon) -> float:
+    """How strongly an answer asserts what a bare one says."""
+    if conflict(reading, anchor, lexicon.profile, may_add=lexicon.may_add):
+        return 0.0
+    if reading.polarity and reading.polarity == anchor.polarity:
+        return 1.0
+    if reading.option >= 0 and reading.option == anchor.option:
+        return 0.7 + 0.3 * min(1.0, reading.option_margin)
+    if (reading.measure and anchor.measure) or agree(reading, anchor, lexicon.profile):
+        return 0.9
+    words = anchor.cores[0].words
+    likes = ((core_likeness(core.words, words, lexicon), core.strength) for core in reading.cores)
+    best = max((0.95 * strength * like for like, strength in likes if like > _LIKE), default=0.0)
+    return max(best, asserted(words, reading, lexicon))
+
 
 FEATURES = (
     "likeness",
@@ -85,7 +144,7 @@ class PairWeights:
         pair: Pair,
         like: float,
         readings: Sequence[AnswerReading],
-        profiles: Profiles,
+        shares: Sequence[Shares],
         tops: Sequence[Top],
         lexicon: Lexicon,
     ) -> bool:
@@ -102,7 +161,7 @@ class PairWeights:
             score += max(0.0, best["asserted"])
         if a.polarity or a.option >= 0:
             score += max(0.0, best["same_choice"])
-        anchored = _anchored(profiles.shares[i], profiles.shares[j], tops[i], tops[j])
+        anchored = _anchored(shares[i], shares[j], tops[i], tops[j])
         if anchored is not _UNANCHORED:
             score += sum(best[name] * feature for name, feature in zip(_ANCHORED, anchored, strict=True))
         return _chance(score + best["bare"] * (a.is_bare + b.is_bare)) >= self.threshold
@@ -130,14 +189,13 @@ def pair_weights() -> PairWeights:
 def pair_features(
     readings: Sequence[AnswerReading],
     profile: QuestionProfile,
-    memory: Memory | None = None,
     weights: PairWeights | None = None,
 ) -> tuple[dict[Pair, tuple[float, ...]], frozenset[Pair]]:
     """The features of every pair that may be one, in the order of ``FEATURES``, and the pairs that never are.
 
     ``weights``: those that the pairs are scored by, to leave out pairs that change no group.
     """
-    lexicon = read_lexicon(readings, profile, memory)
+    lexicon = read_lexicon(readings, profile)
     akin = akin_pairs(readings, lexicon)
     is_bare = [reading.is_bare for reading in readings]
     long = not all(is_bare)
@@ -154,12 +212,12 @@ def pair_features(
     likes = {pair: like for pair in akin if (like := pair_likeness(readings[pair[0]], readings[pair[1]], lexicon))}
     if not likes and not long:
         return {}, frozenset()
-    profiles = anchor_profiles(readings, likes, lexicon)
-    tops = [_top(row) for row in profiles.shares]
+    shares = anchor_shares(readings, likes, lexicon)
+    tops = [_top(row) for row in shares]
     close = scored
     if weights:
         close = [
-            pair for pair in scored if weights.may_join(pair, likes.get(pair, 0.0), readings, profiles, tops, lexicon)
+            pair for pair in scored if weights.may_join(pair, likes.get(pair, 0.0), readings, shares, tops, lexicon)
         ]
     root = _components(len(readings), close)
     if weights:
@@ -171,7 +229,7 @@ def pair_features(
         like = likes.get(pair, 0.0)
         is_apart = not like and readings[pair[0]].is_bare and readings[pair[1]].is_bare
         if pair not in vetoed and not is_apart:
-            found[pair] = (like, *_features(pair, readings, profiles, tops, told, lexicon))
+            found[pair] = (like, *_features(pair, readings, shares, tops, told, lexicon))
     return found, vetoed
 
 
@@ -220,7 +278,7 @@ def akin_pairs(readings: Sequence[AnswerReading], lexicon: Lexicon) -> set[Pair]
 def _features(
     pair: Pair,
     readings: Sequence[AnswerReading],
-    profiles: Profiles,
+    shares: Sequence[Shares],
     tops: Sequence[Top],
     told: Sequence[Told],
     lexicon: Lexicon,
@@ -233,7 +291,7 @@ def _features(
         float(bool(a.polarity and a.polarity == b.polarity) or a.option == b.option >= 0),
         float(_share_value(a, b)),
         _shared_words(told[i], told[j]),
-        *_anchored(profiles.shares[i], profiles.shares[j], tops[i], tops[j]),
+        *_anchored(shares[i], shares[j], tops[i], tops[j]),
         float(a.is_bare) + float(b.is_bare),
     )
 

@@ -90,7 +90,7 @@ _TURNS = VERBS | frozenset(
 )
 """Words without which a few plain words have one clause and one core: where patterns here and in ``spans.py`` turn."""
 _STEP = 0.6
-_FACTORS = {ASIDE: 0.45, WEAK: 0.3, TAIL: 0.5}
+_FACTORS = {ASIDE: 0.45, WEAK: 0.3}
 
 
 class Clause(NamedTuple):
@@ -194,9 +194,7 @@ def _read_name(text: str, profile: QuestionProfile) -> AnswerReading | None:
         cores = (SpanCore(core, 0.9, head(text, whole) if words[0] in STOP else whole),)
         new = {word: strength for word in core if word not in profile.idle}
     option, margin = (
-        chosen_option([(one.words, one.strength) for one in clauses_said], text, profile)
-        if profile.options
-        else (-1, 0.0)
+        chosen_option([(one.words, one.strength) for one in clauses_said], profile) if profile.options else (-1, 0.0)
     )
     return AnswerReading(
         text=text,
@@ -261,7 +259,7 @@ def _read_text(text: str, profile: QuestionProfile) -> AnswerReading:
         core_span = focus[0][0]
     option, margin = -1, 0.0
     if profile.options:
-        option, margin = chosen_option([(one.words, one.strength) for one in clauses_said], text, profile)
+        option, margin = chosen_option([(one.words, one.strength) for one in clauses_said], profile)
     is_polar = profile.kind == POLAR
     return AnswerReading(
         text=text,
@@ -327,12 +325,10 @@ def _add(
         words = tokens(text[span.start : span.end])
         if not words:
             continue
-        if _LEADS_ON.match(
-            text, *span
-        ):  # "by Anna Lind, whose husband is Olof Lind": what came before was a step on the way
+        if _LEADS_ON.match(text, *span):  # "by Anna Lind, whose husband is Olof Lind": the first was a step on the way
             said[first:] = [one._replace(strength=one.strength * _STEP) for one in said[first:]]
             factor = 1.0
-        share = _FACTORS.get(kind, 1.0) if kind in (ASIDE, WEAK) else factor * _FACTORS.get(kind, 1.0)
+        share = factor * 0.5 if kind == TAIL else _FACTORS.get(kind, factor)
         said.append(Clause(words, strength * share, len(said)))
         if kind not in (ASIDE, TAIL) and _is_new(words, profile):
             factor *= decay

@@ -8,10 +8,9 @@ import re
 from collections.abc import Iterable, Sequence
 
 from tracerank.answers.abstentions import abstains
-from tracerank.answers.english import AUXILIARIES
 from tracerank.answers.exact import exact_match
-from tracerank.answers.meaning.anchors import asserts
 from tracerank.answers.meaning.comparing import pair_likeness, read_lexicon
+from tracerank.answers.meaning.pairs import asserts
 from tracerank.answers.meaning.reading import MAX_PLACED, AnswerReading, read_answer
 from tracerank.answers.question_profile import read_question
 from tracerank.answers.text_keys import comparable
@@ -29,11 +28,6 @@ _LIST, _LONG_LIST = 3, 4
 """Names with commas between them that are a list: two may be one place, or one name turned round. Of as many as the
 second none is a place within the next, unless one is a state or country."""
 _MAX_LISTED = 24
-_PLURALS = frozenset(("are", "were"))
-_KIND = 3
-"""Words behind the question word that tell what is asked for: "which three old cities"."""
-_SHORT = 3
-"""Letters of an alias that tells nothing among words: IT, pol."""
 
 
 def is_right(question: str, answer: str | None, references: Iterable[str]) -> bool:
@@ -60,7 +54,7 @@ def _has_its_values(answer: str, references: Sequence[str]) -> bool:
 def rightness(question: str, answer: str, references: Sequence[str]) -> float:
     """How far an answer means what the closest reference says, 0 to 1."""
     profile, reading = read_question(question), read_answer(comparable(answer), question)
-    readings = [read_answer(comparable(reference), question) for reference in _telling(references)]
+    readings = [read_answer(comparable(reference), question) for reference in references[:MAX_REFERENCES]]
     if profile.wants_place and _is_elsewhere(reading, readings):
         return 0.0
     lexicon = read_lexicon((reading, *readings), profile)
@@ -76,7 +70,7 @@ def rightness(question: str, answer: str, references: Sequence[str]) -> float:
 def _hedges(question: str, answer: str, references: Sequence[str]) -> bool:
     """Whether an answer is a mere list of names of which one is right, where one was asked for: it chooses none."""
     names = _listed(answer)
-    if not names or _asks_for_several(question) or any(map(_BETWEEN.search, references)):
+    if not names or any(map(_BETWEEN.search, references)):
         return False
     right = [index for index, name in enumerate(names) if is_right(question, name, references)]
     if len(right) != 1:
@@ -93,24 +87,8 @@ def _listed(answer: str) -> list[str]:
     return names if len(names) > 1 and all(map(_NAME.fullmatch, names)) else []
 
 
-def _asks_for_several(question: str) -> bool:
-    """Whether a question asks for more than one thing: "Which cities", "Who are"."""
-    return any(
-        word in _PLURALS or (word[-1] == "s" and word[-2:] != "ss" and word not in AUXILIARIES)
-        for word in read_question(question).sought[1 : 1 + _KIND]
-    )
-
-
 def _is_elsewhere(reading: AnswerReading, references: Sequence[AnswerReading]) -> bool:
     """Georgetown in Guyana, where one of the references says that it is the one in Kentucky."""
     regions = frozenset(region for wanted in references for region in wanted.regions)
     is_told = bool(reading.regions and regions) and reading.length <= MAX_PLACED
     return is_told and reading.regions.isdisjoint(regions)
-
-
-def _telling(references: Sequence[str]) -> Sequence[str]:
-    """Without aliases too short to tell anything, unless there is nothing else."""
-    long = [
-        one for one in references if len(one) > _SHORT or any(map(str.isdigit, one)) or one.lower() in ("yes", "no")
-    ]
-    return (long or references)[:MAX_REFERENCES]

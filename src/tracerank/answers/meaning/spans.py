@@ -12,7 +12,7 @@ from tracerank.answers.lazy_patterns import lazy_pattern
 
 EDGES = " \t\n*_`\"'“”‘’.,:;!?>#|"
 _SENTENCE = lazy_pattern(r"(?<=[.!?。！？])[\"”*)\]]{0,3}\s+(?=[\"“*(\[A-ZÀ-Þ0-9])|\n+|(?<=[。！？])")
-_MAY_END = lazy_pattern(r"[.!?][\"”*)\]]{0,3}\s|[\n。！？]|confidence|sources?\b", re.I)
+_MAY_END = lazy_pattern(r"[.!?][\"”*)\]]{0,3}\s|[\n。！？]")
 _ABBREVIATION = lazy_pattern(
     r"\b(?:Mr|Mrs|Ms|Dr|St|Sr|Jr|vs|No|Prof|Bros|Inc|Ltd|Co|Sgt|Gen|Capt|Lt|Col|Rev|Hon|[A-Z]|ca|c|b|d|Sept|Aug|Jan|Feb|Mar|Apr"
     r"|Oct|Nov|Dec|U\.S|U\.K|a\.k\.a)\.\Z"
@@ -26,16 +26,8 @@ _LABEL = lazy_pattern(
     rf"|^[*_#>\s]{{0,6}}{_LEADS}(?:\.?[*_]{{2,3}}|\s?[–—-]\s|\.\s)\s{{0,3}}|\s{0, 3}(?:→|=>|⇒)\s{0, 3}(?=[^→⇒\n=]*\Z)",
     re.I | re.M,
 )
-_MAY_LABEL = lazy_pattern(r"[:：→⇒<]|=>|\\boxed|\b(?:answer|conclusion|summary|verdict|result|dr|line)\b", re.I)
-_WRAPPED = lazy_pattern(
-    r"\\boxed\s?\{(?:\\(?:text|mathrm|textbf|mathbf)\s?\{)?(?P<boxed>[^{}\n]{1,160})\}"
-    r"|<(?:final_)?answer>\s{0,3}(?P<tagged>[^<>]{1,160}?)\s{0,3}</(?:final_)?answer>"
-    r"|\"(?:final_)?answer\"\s{0,3}:\s{0,3}(?:\"(?P<quoted>[^\"\n]{1,160})\"|(?P<number>[0-9.,]{1,40})(?=\s{0,3}[,}]))",
-    re.I,
-)
-"""What agents put their answer into."""
+_MAY_LABEL = lazy_pattern(r"[:：→⇒]|=>|\b(?:answer|conclusion|summary|verdict|result|dr|line)\b", re.I)
 _MAX_LABELLED = 160
-_NOTE = lazy_pattern(r"[\s*_;,(|-]{0,6}\bconfidence(?: level| score)?[ *_]{0,4}[:：=]|\(?\bsources?[ *_]{0,4}:", re.I)
 _BOLD = lazy_pattern(r"\*\*([^*]{1,200})\*\*|(?<!_)__([^_]{1,200})__(?!_)")
 _MAX_MARK = 12
 _LIST_MARK = lazy_pattern(r"\s*(?:[-*•]|\d+[.)])\s*\Z")
@@ -97,7 +89,7 @@ def trimmed(text: str, span: Span) -> Span:
 
 
 def sentences(text: str, within: Span) -> list[Span]:
-    """The sentences and lines of a part of a text; a sentence of sources or a stated confidence is none."""
+    """The sentences and lines of a part of a text."""
     if not _MAY_END.search(text, *within):
         span = trimmed(text, within)
         return [span] if span.start < span.end else []
@@ -114,14 +106,7 @@ def sentences(text: str, within: Span) -> list[Span]:
         else:
             joins = False
         start = after
-    said = [cut for span in found if (cut := without_note(text, span)).start < cut.end]
-    return said or found
-
-
-def without_note(text: str, span: Span) -> Span:
-    """The span up to a stated confidence or a list of sources."""
-    note = _NOTE.search(text, *span)
-    return trimmed(text, Span(span.start, note.start() if note else span.end))
+    return [trimmed(text, span) for span in found]
 
 
 def labelled(text: str, within: Span) -> Span | None:
@@ -129,16 +114,12 @@ def labelled(text: str, within: Span) -> Span | None:
     best: Span | None = None
     if not _MAY_LABEL.search(text, *within):
         return best
-    for wrapped in _WRAPPED.finditer(text, *within):
-        best = trimmed(text, Span(*wrapped.span(wrapped.lastgroup or 0)))
-    if best and best.start < best.end:
-        return best
     for label in _LABEL.finditer(text, *within):
         start = label.end()
         while start < within.end and text[start] in " \n*":
             start += 1
         end = text.find("\n", start, within.end)
-        span = without_note(text, Span(start, within.end if end < 0 else end))
+        span = trimmed(text, Span(start, within.end if end < 0 else end))
         if 0 < span.end - span.start < _MAX_LABELLED:
             bolds = stressed(text, span) if ". " in text[span.start : span.end] else ()
             best = bolds[-1] if bolds else span
@@ -169,9 +150,16 @@ def stressed(text: str, within: Span) -> list[Span]:
 def clauses(text: str, sentence: Span) -> Iterator[tuple[Span, str]]:
     """The clauses of a sentence with what they are: plain, an aside, a contrast, a place behind a name."""
     start = sentence.start
-    for end, after, aside in _breaks(text, sentence):
-        yield from _clause(text, Span(start, end))
-        if aside:
+    for end, after, is_aside in _breaks(text, sentence):
+        tail = _TAIL.search(text, start, end)
+        if _WEAK.match(text, start, end):
+            yield Span(start, end), WEAK
+        elif tail and text[start : tail.start()].strip(EDGES):
+            yield Span(tail.start() + 2, end), TAIL
+            yield Span(start, tail.start()), PLAIN
+        elif text[start:end].strip(EDGES):
+            yield Span(start, end), PLAIN
+        if is_aside:
             yield Span(end + 1, after - 1), ASIDE
         start = after
 
@@ -180,19 +168,6 @@ def _breaks(text: str, sentence: Span) -> Iterator[tuple[int, int, bool]]:
     for gap in _BREAK.finditer(text, *sentence):
         yield gap.start(), gap.end(), gap[0].startswith("(")
     yield sentence.end, sentence.end, False
-
-
-def _clause(text: str, span: Span) -> Iterator[tuple[Span, str]]:
-    if not text[span.start : span.end].strip(" ,;:-–—"):
-        return
-    if _WEAK.match(text, *span):
-        yield span, WEAK
-        return
-    tail = _TAIL.search(text, *span)
-    if tail and text[span.start : tail.start()].strip(EDGES):
-        yield Span(tail.start() + 2, span.end), TAIL
-        span = Span(span.start, tail.start())
-    yield span, PLAIN
 
 
 def head(text: str, span: Span) -> Span:

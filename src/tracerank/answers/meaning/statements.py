@@ -10,7 +10,7 @@ from typing import NamedTuple
 from tracerank.answers.english import HONORIFICS, TITLES, VERBS, words
 from tracerank.answers.lazy_patterns import lazy_pattern
 from tracerank.answers.meaning.relations import Relation, read_relation
-from tracerank.answers.meaning.spans import Span, without_note
+from tracerank.answers.meaning.spans import Span, trimmed
 from tracerank.answers.meaning.values import tokens
 from tracerank.answers.meaning.words import STOP
 from tracerank.answers.question_profile import DATE, NUMBER, QuestionProfile
@@ -105,7 +105,6 @@ _ITEM_BREAK = lazy_pattern(
     re.I,
 )
 _OR = lazy_pattern(r"\bor\b|\beither\b", re.I)
-_OR_PERHAPS = lazy_pattern(r", or (?:perhaps|possibly|maybe|rarely|less)\b|\((?:or|possibly|perhaps) ", re.I)
 _JOINER = lazy_pattern(r"\s(?:and(?! a half)|or|together with)\s|;|\s/\s|\n", re.I)
 _PAREN = lazy_pattern(r"\([^()]*(?:\)|\Z)|\[[^\[\]]*(?:\]|\Z)")
 _NO_LIST = lazy_pattern(
@@ -121,13 +120,9 @@ _LINES = lazy_pattern(r"(?<![^\S\n])[^\S\n]*+\n[\s*•-]*+")
 _VAGUE = frozenset(words("several some others other many his her their fellow various more etc"))
 MAX_ITEM_WORDS = 6
 
-_MORE_LINES = lazy_pattern(r"(?:[ \t]{0,4}\n\s{0,4}[-*•]?\s?[^\s:]+(?: [^\s:]+){0,5}){1,12}\s*\Z")
-"""What may follow a labelled answer of several lines."""
-_ENDS = 3
-"""Characters around what answers that hold no value."""
 _WORDS = re.compile(r"[^\W_]+(?:'[^\W_]+)?")
-_NAMES_ONLY = re.compile(r"[A-Z][a-z]+(?: [A-Z][a-z]+){0,4}")
 
+_NAMES_ONLY = re.compile(r"[A-Z][a-z]+(?: [A-Z][a-z]+){0,4}")
 _SUFFIXES = {
     "jr": "younger", "junior": "younger", "younger": "younger", "fils": "younger", "son": "younger",
     "sr": "elder", "senior": "elder", "elder": "elder", "père": "elder", "pere": "elder",
@@ -162,8 +157,6 @@ class Statement(NamedTuple):
     words: tuple[str, ...]
     """The same as they stand, in order."""
     values: tuple[Value, ...]
-    all_values: tuple[Value, ...]
-    """With those of the sentences around it."""
     asserted: frozenset[str]
     """Words that stand somewhere outside of what is rejected."""
     rejected: frozenset[str]
@@ -180,9 +173,7 @@ class Statement(NamedTuple):
     is_bare: bool
 
 
-NOTHING_STATED = Statement(
-    "", frozenset(), (), (), (), frozenset(), frozenset(), (), False, None, None, "", False, False
-)
+NOTHING_STATED = Statement("", frozenset(), (), (), frozenset(), frozenset(), (), False, None, None, "", False, False)
 
 
 def without_lead(text: str) -> str:
@@ -193,11 +184,9 @@ def without_lead(text: str) -> str:
 
 def read_statement(body: str, span: Span, profile: QuestionProfile, is_short: bool, is_bare: bool) -> Statement:
     """The parts of an answer, of which the span is what answers."""
-    focus = body[slice(*(without_note(body, Span(0, len(body))) if is_bare else span))]
+    focus = body[slice(*(trimmed(body, Span(0, len(body))) if is_bare else span))]
     if is_bare and _NAMES_ONLY.fullmatch(focus):
         return _named(focus, profile)
-    if not is_bare and (more := _MORE_LINES.match(body, span.end)):
-        focus = body[span.start : more.end()]
     text = without_lead(fold(focus).strip()).strip(" *_\"'`.")
     said = frozenset(tokens(text))
     rejected, asserted = _mentions(fold(body[:MAX_BODY]), profile)
@@ -207,8 +196,7 @@ def read_statement(body: str, span: Span, profile: QuestionProfile, is_short: bo
         text=text,
         said=said,
         words=tuple(_WORDS.findall(text.lower())),
-        values=(values := values_in(text)),
-        all_values=values if len(body) <= len(text) + _ENDS else values_in(body),
+        values=values_in(text),
         asserted=asserted,
         rejected=rejected,
         items=items,
@@ -223,13 +211,11 @@ def read_statement(body: str, span: Span, profile: QuestionProfile, is_short: bo
 
 def _named(text: str, profile: QuestionProfile) -> Statement:
     """A few capitalised words: a name and nothing else."""
-    values = values_in(text)
     return NOTHING_STATED._replace(
         text=text,
         said=frozenset(tokens(text)),
         words=tuple(text.lower().split()),
-        values=values,
-        all_values=values,
+        values=values_in(text),
         name=read_name(text),
         is_short=True,
         is_bare=True,
@@ -293,7 +279,7 @@ def _items(text: str, profile: QuestionProfile) -> tuple[tuple[frozenset[str], .
             found.append(telling)
     if len(found) < 2:
         return (), False
-    return tuple(found), is_choice and not _OR_PERHAPS.search(text)
+    return tuple(found), is_choice
 
 
 def read_name(text: str) -> Name | None:

@@ -117,8 +117,6 @@ def _parts(day: str) -> tuple[str, str, str]:
 
 
 def _bare(token: str) -> str:
-    if token[0] == "'":
-        return token
     if "." in token and token[0].isalpha():
         return token.replace(".", "")  # U.S.
     return token.removesuffix("'s").replace("'", "") or token

@@ -8,8 +8,7 @@ import re
 from functools import lru_cache
 
 from tracerank.answers import english
-from tracerank.answers.english import AUXILIARIES, HONORIFICS, PRONOUNS, QUESTION_WORDS, words
-from tracerank.answers.places import PLACES
+from tracerank.answers.english import AUXILIARIES, HONORIFICS, PLACES, PRONOUNS, QUESTION_WORDS, words
 
 STOP = (
     AUXILIARIES
@@ -121,37 +120,12 @@ REGIONS = {
     for short in row.split()
 }
 """States and countries, by the words that name them."""
-_PROVINCES = frozenset(words("ontario quebec alberta")) | {"british columbia", "nova scotia"}
-PARENTS = {
-    region: "canadian" if region in _PROVINCES else "american"
-    for row in re.split(r"[|\n]", _SHORT_STATES.strip())
-    if (region := row.split()[-1].lower().replace("-", " "))
-}
-"""A state to the country that it is one of, as regions are named."""
-
 _ENDINGS = (
-    ("ies", 3, "y"),
-    ("ings", 4, ""),
-    ("ing", 4, ""),
-    ("ers", 4, ""),
-    ("es", 4, ""),
-    ("ed", 4, ""),
-    ("er", 5, ""),
-    ("s", 3, ""),
+    *(("ies", 3, "y"), ("ings", 4, ""), ("ing", 4, ""), ("ers", 4, ""), ("es", 4, ""), ("ed", 4, "")),
+    *(("er", 5, ""), ("s", 3, "")),
 )
-_SOUNDS = (
-    ("sch", "s"),
-    ("tch", "k"),
-    ("ph", "f"),
-    ("ck", "k"),
-    ("kh", "k"),
-    ("ch", "k"),
-    ("sh", "s"),
-    ("th", "t"),
-    ("dj", "j"),
-    ("zh", "j"),
-    ("gh", "g"),
-)
+"""An ending, the least letters before it, and what stands there instead."""
+_SOUNDS = dict(zip(words("sch tch ph ck kh ch sh th dj zh gh"), "skfkkkstjjg", strict=True))
 _ALIKE = str.maketrans("pqczdwy", "bkkstvi")
 _SILENT = str.maketrans("", "", "aeiouh")
 _VOWELS = "aeiouhy"
@@ -173,8 +147,6 @@ def keys(word: str) -> tuple[str, ...]:
     found: tuple[str, ...] = (f"<{word[:3]}",)
     if len(word) > 3:
         first = _FIRST_SOUNDS.get(word[:2]) or _FIRST_LETTERS.get(word[0], word[0])
-        if first == "t" and word[:3] == "tch":
-            first = "k"
         rough = word.translate(_ROUGH)
         found = f"<{word[:3]}", f">{first}{word[-2:]}", f"|{first}{rough[:1]}{rough[-1:]}"
     if known := same(word):
@@ -209,7 +181,7 @@ def stem(word: str) -> str:
 def skeleton(word: str) -> str:
     """The consonants, with those made one that transliterations mix up."""
     if "h" in word or "ck" in word or "dj" in word:
-        for sound, letter in _SOUNDS:
+        for sound, letter in _SOUNDS.items():
             word = word.replace(sound, letter)
     found = ("a" if word[:1] in _VOWELS else word[:1].translate(_ALIKE)) + word[1:].translate(_ALIKE).translate(_SILENT)
     return _DOUBLED.sub(r"\1", found)
@@ -228,8 +200,6 @@ def _unlike(a: str, b: str) -> tuple[str, str]:
 
 def _distance(a: str, b: str) -> int:
     """Levenshtein's."""
-    if not a or not b:
-        return len(a) + len(b)
     row = list(range(len(b) + 1))
     for i, x in enumerate(a, 1):
         last, row[0] = row[0], i
@@ -241,8 +211,6 @@ def _distance(a: str, b: str) -> int:
 @lru_cache(maxsize=_KEPT_PAIRS)  # the words of a pool meet again and again
 def word_likeness(a: str, b: str) -> float:
     """How far two words that are no values name the same, 0 to 1; what is above 0 is at least 0.6."""
-    if a == b:
-        return 1.0
     same_a, same_b = same(a), same(b)
     if same_a and same_b:
         return 0.95 if same_a == same_b else 0.0

@@ -9,7 +9,7 @@ from tracerank.answers.extraction import NOTHING, WHOLE_TEXT, extract_answer
 from tracerank.chat.offered_calls import Written, calls_in, tool_meant
 from tracerank.endpoints.chat import ChatMessage, ChatReply, ToolCall
 from tracerank.lab.chat.prompts import prompt_text
-from tracerank.lab.chat.session import MALFORMED, NO_CALLS_LEFT, Heard, Session
+from tracerank.lab.chat.session import MALFORMED, NO_CALLS_LEFT, Session, Turn
 from tracerank.readers.values import cleaned, encodable
 
 _UNTAGGED = (WHOLE_TEXT, NOTHING)
@@ -30,7 +30,7 @@ class CallSession(Session):
         asked = f"{self.question}\n\n{prompt_text('tools_ask')}"
         return (ChatMessage("system", prompt_text(self.instructions)), ChatMessage("user", asked))
 
-    def hear(self, reply: ChatReply, is_last: bool = False) -> Heard:
+    def read(self, reply: ChatReply, is_last: bool = False) -> Turn:
         """Calls, also those that the model wrote into its text because the server does not know its dialect."""
         text = _MADE_UP.sub("", encodable(reply.text))
         wanted = list(reply.tool_calls)
@@ -40,14 +40,14 @@ class CallSession(Session):
             text = written.words
         if is_last:
             text = "" if written.is_malformed else text
-            return Heard(ChatMessage("assistant", text), is_final=bool(text.strip()))
+            return Turn(ChatMessage("assistant", text), is_final=bool(text.strip()))
         if wanted:
             calls = tuple(map(self._numbered, wanted))
-            return Heard(ChatMessage("assistant", text, calls[:1]), calls)
+            return Turn(ChatMessage("assistant", text, calls[:1]), calls)
         if written.is_malformed:
-            return Heard(ChatMessage("assistant", text), reminder=self.prompt("tools_invalid"), is_kept=False)
+            return Turn(ChatMessage("assistant", text), reminder=self.prompt("tools_invalid"), is_kept=False)
         reminder = self._reminder(text, reply.is_cut)
-        return Heard(ChatMessage("assistant", text), is_final=not reminder, reminder=reminder)
+        return Turn(ChatMessage("assistant", text), is_final=not reminder, reminder=reminder)
 
     def _reminder(self, text: str, is_cut: bool) -> str:
         """What there is to say to a reply that calls nothing; empty if it answers."""

@@ -118,19 +118,19 @@ class Conversation:
             if reply is None:  # asked again, the same with another seed
                 misses += 1
                 continue
-            heard = self.session.hear(reply)
-            if heard.is_kept:
-                self.messages += (replace(heard.message, reasoning=reply.reasoning),)
-            if heard.is_final:
+            turn = self.session.read(reply)
+            if turn.is_kept:
+                self.messages += (replace(turn.message, reasoning=reply.reasoning),)
+            if turn.is_final:
                 return
-            wanted = {(call.name, call.arguments) for call in heard.calls}
+            wanted = {(call.name, call.arguments) for call in turn.calls}
             misses = 0 if wanted - before else misses + 1
             before |= wanted
-            if heard.calls:
-                self.messages += self.session.returns(heard.calls, self.limits.calls - self._calls)
-                self._calls += len(heard.calls)
+            if turn.calls:
+                self.messages += self.session.returns(turn.calls, self.limits.calls - self._calls)
+                self._calls += len(turn.calls)
             else:
-                self.messages = demanding(self.messages, heard.reminder)
+                self.messages = demanding(self.messages, turn.reminder)
         self._demand_answer()
 
     def _demand_answer(self) -> None:
@@ -143,10 +143,10 @@ class Conversation:
                 return
             if reply is None:
                 continue
-            heard = self.session.hear(reply, is_last=True)
-            if heard.message.content:
-                self.messages += (replace(heard.message, reasoning=reply.reasoning),)
-            if heard.is_final:
+            turn = self.session.read(reply, is_last=True)
+            if turn.message.content:
+                self.messages += (replace(turn.message, reasoning=reply.reasoning),)
+            if turn.is_final:
                 return
 
     def _has_room(self) -> bool:

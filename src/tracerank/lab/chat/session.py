@@ -20,8 +20,8 @@ MALFORMED = "malformed"
 
 
 @dataclass(frozen=True, slots=True)
-class Heard:
-    """A reply, understood."""
+class Turn:
+    """A reply of the model and what it asks for."""
 
     message: ChatMessage
     """The reply as it stays in the conversation, with the first call at most."""
@@ -57,7 +57,7 @@ class Session(ABC):
         """Instructions and question."""
 
     @abstractmethod
-    def hear(self, reply: ChatReply, is_last: bool = False) -> Heard:
+    def read(self, reply: ChatReply, is_last: bool = False) -> Turn:
         """What a reply means; the last one can no longer call anything."""
 
     @abstractmethod

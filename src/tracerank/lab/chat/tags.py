@@ -12,7 +12,7 @@ from tracerank.answers.exact import normalize_text
 from tracerank.chat.offered_calls import calls_in
 from tracerank.endpoints.chat import ChatMessage, ChatReply, ToolCall
 from tracerank.lab.chat.prompts import prompt_text
-from tracerank.lab.chat.session import Heard, Session
+from tracerank.lab.chat.session import Session, Turn
 from tracerank.readers.tools import queries_of
 from tracerank.readers.values import encodable
 
@@ -36,7 +36,7 @@ class TagSession(Session):
         # Not format(): a question may hold braces.
         return (ChatMessage("user", prompt_text(self.instructions).replace("{question}", self.question)),)
 
-    def hear(self, reply: ChatReply, is_last: bool = False) -> Heard:
+    def read(self, reply: ChatReply, is_last: bool = False) -> Turn:
         """The reply up to the end of its first action, whose tag is closed where the server stopped."""
         text = encodable(reply.text).rstrip()
         at = 0
@@ -52,16 +52,16 @@ class TagSession(Session):
         if found := _called(text):  # a call of the tool, in any dialect, is kept as the tags that the reader knows
             words, query = found
             return self._searched(_own_words(f"{words}\n<search>{query}".lstrip()), query)
-        return Heard(ChatMessage("assistant", _own_words(text)), reminder=prompt_text("tags_invalid"))
+        return Turn(ChatMessage("assistant", _own_words(text)), reminder=prompt_text("tags_invalid"))
 
-    def _searched(self, said: str, query: str) -> Heard:
+    def _searched(self, said: str, query: str) -> Turn:
         self._made += 1
         arguments = json.dumps({"query": normalize_text(query)}, ensure_ascii=False)
-        return Heard(ChatMessage("assistant", f"{said}</search>"), (ToolCall("", "search", arguments),))
+        return Turn(ChatMessage("assistant", f"{said}</search>"), (ToolCall("", "search", arguments),))
 
-    def _answered(self, said: str, is_last: bool) -> Heard:
+    def _answered(self, said: str, is_last: bool) -> Turn:
         reminder = "" if is_last or self._made else self.once("tags_unsearched")
-        return Heard(ChatMessage("assistant", f"{said}</answer>"), is_final=not reminder, reminder=reminder)
+        return Turn(ChatMessage("assistant", f"{said}</answer>"), is_final=not reminder, reminder=reminder)
 
     def returns(self, calls: Sequence[ToolCall], calls_left: int) -> tuple[ChatMessage, ...]:
         """The passages, and the question again.

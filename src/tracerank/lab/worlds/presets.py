@@ -122,38 +122,6 @@ SCATTERED: Mapping[str, Preset] = MappingProxyType(
 both. In ``PAPER`` a perfect reader of a rollout's own evidence is within a point of one that reads the whole pool's.
 Fixed from the shapes and from what the pages state, before any selector was trained on it."""
 
-AGENTS: Mapping[str, tuple[Mapping[str, float], Mapping[str, float]]] = MappingProxyType(
-    {
-        "base": ({}, {}),
-        "sft": (
-            {"early_stop": 0.06, "misread": 0.01, "wrong_hop": 0.02, "gives_up": 0.2, "no_search": 0.03},
-            {"habit": 1.4},
-        ),
-        "rl": (
-            {
-                "early_stop": 0.04,
-                "misread": 0.005,
-                "wrong_hop": 0.01,
-                "gives_up": 0.05,
-                "impatience": 0.1,
-                "no_search": 0.0,
-                "no_answer": 0.0,
-                "no_return": 0.0,
-            },
-            {"habit": 4.0, "care": 0.98},
-        ),
-    }
-)
-"""Other agents in the same world: what differs in their errors and their searches. As in the paper's pools, the further
-they are trained the more rollouts are retained and the more alike they search, and the less a vote gains."""
-
-
-def with_agents(preset: Preset, name: str) -> Preset:
-    """The same questions, searched by other agents."""
-    errors, search = AGENTS[name]
-    return _changed(preset, errors=errors, search=search)
-
-
 PRESETS: Mapping[str, Mapping[str, Preset]] = MappingProxyType({"paper": PAPER, "scattered": SCATTERED})
 """By name and setting."""
 

@@ -18,6 +18,7 @@ from tracerank.readers.tools import (
     Target,
     ToolCall,
     ToolNames,
+    as_answer,
     asked_in,
     is_never_research,
     kind_of_call,
@@ -32,6 +33,7 @@ from tracerank.readers.values import encodable
 URL_ONLY = "url_only"
 """Status of evidence whose source is known but whose text the tool did not show."""
 _MAX_SHOWN = 4
+_MAX_ID = 200
 _MIN_LETTERS = 200
 """Of a return that may be evidence."""
 
@@ -63,8 +65,7 @@ def rollout_of(
 def searches_of(calls: Iterable[ToolCall], names: ToolNames | None = None) -> tuple[Search, ...]:
     """The searches among the calls with the evidence that each led to."""
     trail = _Trail()
-    made = tuple(calls)
-    for call, kind in zip(made, kinds_of(made, names), strict=True):
+    for call, kind in _understood(tuple(calls), names):
         if kind == "search":
             trail.add_search(call)
         elif kind != "other":
@@ -83,16 +84,34 @@ def kinds_of(calls: Sequence[ToolCall], names: ToolNames | None = None) -> tuple
     return tuple("search" if kind == "other" and call.name in proved else kind for call, kind in pairs)
 
 
+def _understood(calls: Sequence[ToolCall], names: ToolNames | None) -> list[tuple[ToolCall, CallKind]]:
+    """Each call with what it does; one of an unknown tool opens a page if an earlier search lists what it is given."""
+    pairs: list[tuple[ToolCall, CallKind]] = []
+    for call, kind in zip(calls, kinds_of(calls, names), strict=True):
+        given = _only_id(call.arguments) if kind == "other" and _is_unknown(call, names) else None
+        if given and any(before == "search" and given in as_answer(made.output) for made, before in pairs):
+            call, kind = replace(call, arguments={"docid": given}), "open"
+        pairs.append((call, kind))
+    return pairs
+
+
+def _only_id(arguments: Mapping[str, object]) -> str | None:
+    """The one argument of a call that may be an id; None: there is none, or another."""
+    given = next(iter(arguments.values())) if len(arguments) == 1 else None
+    if not isinstance(given, str) or not 3 < len(given) <= _MAX_ID:
+        return None
+    return given if any(map(str.isdecimal, given)) and not any(map(str.isspace, given)) else None
+
+
 def unread(calls: Sequence[ToolCall], searches: Sequence[Search], names: ToolNames | None = None) -> str:
     """What to tell about calls that brought words back and count for nothing; empty: there are none."""
-    pairs = zip(calls, kinds_of(calls, names), strict=True)
+    pairs = _understood(calls, names)
     left = {call.name: call for call, kind in pairs if kind == "other" and _is_unknown(call, names) and _brought(call)}
     if left:
         line = ",".join(proposed(name, call.arguments) for name, call in list(left.items())[:_MAX_SHOWN])
         return f"--tools {line} if these calls are research: {_shown(left)} are not taken for it, here and elsewhere"
     if all(search.evidence for search in searches):
         return ""
-    pairs = zip(calls, kinds_of(calls, names), strict=True)
     dark = {call.name: call for call, kind in pairs if kind in ("search", "open") and _is_dark(call)}
     return f"what {_shown(dark)} returned is not understood, here and elsewhere" if dark else ""
 

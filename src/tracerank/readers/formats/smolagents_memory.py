@@ -6,6 +6,7 @@ headings, numbers that begin again, a line a call) or not at all.
 """
 
 import ast
+import builtins
 import re
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
@@ -22,7 +23,7 @@ from tracerank.readers.sources.record_fields import decoded, question_of, sample
 from tracerank.readers.tools import (
     CallKind,
     ToolCall,
-    clean_name,
+    is_underway,
     kind_by_words,
     kind_of_call,
     names_in_use,
@@ -37,14 +38,12 @@ Bindings = dict[str, tuple[str, ...]]
 
 _MAX_CODE = 50_000
 _MAX_CALLS = 200
-_BUILTINS = frozenset(("open",))
-"""Python's own, which visits no page."""
 _WRITTEN = re.compile(r"(?<![\w.])([A-Za-z_]\w{0,60})\(\s*(?:\w{1,20}\s*=\s*)?(?:\"([^\"\n]*)\"|'([^'\n]*)')")
 _PARAMETERS: dict[CallKind, str] = {"search": "query", "open": "url", "find": "pattern", "other": "input"}
 
 
 def calls_in_code(code: str, bindings: Bindings) -> tuple[ToolCall, ...]:
-    """The calls of search tools in a piece of code, in its order; ``bindings`` learns what the code assigns."""
+    """The calls in a piece of code that may be research, in its order; ``bindings`` learns what the code assigns."""
     tree = _parsed(code)
     if tree is None:
         written = _WRITTEN.finditer(code[:_MAX_CODE])
@@ -113,9 +112,13 @@ def _part(node: ast.expr, bindings: Bindings) -> str | None:
 
 def _named_calls(name: str, texts: tuple[str, ...]) -> list[ToolCall]:
     """The calls of a tool, one for each text that a loop goes through."""
-    kind = None if clean_name(name) in _BUILTINS else names_in_use().kind(name)
-    if kind is None and texts and clean_name(name) not in _BUILTINS:
+    if hasattr(builtins, name):
+        return []
+    kind = names_in_use().kind(name)
+    if kind is None and texts:
         kind = kind_by_words(name, {"input": texts[0]})
+        if kind == "other":  # what it returns may show that it searches
+            return [ToolCall(name, {"input": text}) for text in texts]
     if kind is None or kind == "other":
         return []
     return [ToolCall(name, {_PARAMETERS[kind]: text}, kind=kind) for text in texts] or [ToolCall(name, kind=kind)]
@@ -221,6 +224,7 @@ def _calls(actions: Sequence[Mapping[str, Any]]) -> Iterator[ToolCall]:
         code = step.get("code_action")
         made = calls_in_code(code, bindings) if isinstance(code, str) else tuple(_tool_calls(step))
         research = [call for call in made if _kind(call) != "other"]
+        research = research or [call for call in made if is_underway(call.name, call.arguments)]
         seen = _seen(step)
         yield from _with_returns(research, seen, are_lines=code is None) if seen else research
 
@@ -260,9 +264,13 @@ def _with_returns(calls: Sequence[ToolCall], seen: str, *, are_lines: bool) -> I
         yield from (replace(call, output=seen) for call in calls)
         return
     are_searches = all(_kind(call) == "search" for call in calls)
-    parts = _divided(seen, len(calls), are_lines) if are_searches else None
+    are_unknown = all(_kind(call) == "other" for call in calls)
+    parts = _divided(seen, len(calls), are_lines) if are_searches or are_unknown else None
     if parts is not None:
         yield from (replace(call, output=part) for call, part in zip(calls, parts, strict=True))
+    elif are_unknown:  # what it lists says whether they are searches
+        yield replace(calls[0], output=seen)
+        yield from calls[1:]
     elif are_searches:
         queries = [query for call in calls for query in queries_of(call.arguments)]
         yield ToolCall(calls[0].name, {"queries": queries}, seen, kind="search")

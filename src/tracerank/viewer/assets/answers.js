@@ -85,7 +85,7 @@ function membersList(data, group, onShow) {
         { class: "member", "data-sample": rollout.sample, title: "Show this rollout" },
         () => onShow(rollout),
         element("span", { class: "sample" }, `#${rollout.sample}`),
-        foreign("span", "candidate-answer", clipped(tellingLine(rollout.answer || "", others.map((other) => other.answer || "")), LABEL_CHARACTERS)),
+        foreign("span", "candidate-answer", clipped(distinctLine(rollout.answer || "", others.map((other) => other.answer || "")), LABEL_CHARACTERS)),
         rollout.sample === data.selected.sample && element("span", { class: "flag" }, "selected"),
         rollout.sample === data.vote.sample && element("span", { class: "flag vote" }, "vote"),
         verdict(rollout.label, true),

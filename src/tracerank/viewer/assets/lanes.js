@@ -174,12 +174,12 @@ function queryWeight(weight) {
 function showLane(lanes, rollout) {
   const made = lanes.byRollout.get(rollout);
   const left = made.offsetLeft - 16;
-  lanes.scroller.scrollTo({ left, top: 0, behavior: calmly() });
-  lanes.section.scrollIntoView({ block: "nearest", behavior: calmly() });
+  lanes.scroller.scrollTo({ left, top: 0, behavior: scrollBehavior() });
+  lanes.section.scrollIntoView({ block: "nearest", behavior: scrollBehavior() });
   made.focus({ preventScroll: true });
 }
 
-function calmly() {
+function scrollBehavior() {
   return matchMedia("(prefers-reduced-motion: reduce)").matches ? "auto" : "smooth";
 }
 

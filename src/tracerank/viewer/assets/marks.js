@@ -17,7 +17,7 @@ function verdict(value, isShort) {
 }
 
 /** Where an answer's group stands among all; what has none comes last. */
-function groupPlace(data, rollout) {
+function groupIndex(data, rollout) {
   return data.groupOf.get(rollout.group)?.index ?? data.groups.length;
 }
 
@@ -47,7 +47,7 @@ function witnesses(data, seen, own) {
 
 /** The letters of these rollouts' answers, equal ones together. */
 function groupMarks(data, rollouts) {
-  const sorted = [...rollouts].sort((a, b) => groupPlace(data, a) - groupPlace(data, b));
+  const sorted = [...rollouts].sort((a, b) => groupIndex(data, a) - groupIndex(data, b));
   const shown = sorted.slice(0, MARKS_AT_ONCE).map((rollout) => groupMark(data, rollout));
   const more = sorted.length > MARKS_AT_ONCE ? ` +${sorted.length - MARKS_AT_ONCE}` : null;
   const names = `rollouts ${sorted.map((rollout) => rollout.sample).join(", ")}`;

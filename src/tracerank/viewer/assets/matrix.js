@@ -14,7 +14,7 @@ function matrixPanel(data) {
     panel.append(element("p", { class: "empty" }, "No two candidates saw the same evidence."));
     return panel;
   }
-  const columns = [...data.candidates].sort((a, b) => groupPlace(data, a) - groupPlace(data, b));
+  const columns = [...data.candidates].sort((a, b) => groupIndex(data, a) - groupIndex(data, b));
   const kind = rows[0].isDocument ? "documents" : "texts";
   const table = element(
     "div",

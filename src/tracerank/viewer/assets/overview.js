@@ -101,7 +101,7 @@ function jumps(data) {
     ["matrix-title", "Who saw what", null],
     ["lanes-title", "Rollouts", data.rollouts.length],
   ];
-  const jump = (id) => document.getElementById(id).closest("section").scrollIntoView({ block: "start", behavior: calmly() });
+  const jump = (id) => document.getElementById(id).closest("section").scrollIntoView({ block: "start", behavior: scrollBehavior() });
   const made = parts.map(([id, name, count]) =>
     button(
       { class: "jump", "data-jump": id },

@@ -9,7 +9,7 @@ async function openQuestion(number, onBack) {
   try {
     data = await questionData(number);
   } catch (error) {
-    showTrouble(error);
+    showError(error);
     return;
   }
   if (view.number !== number) return; // another one was opened meanwhile
@@ -44,7 +44,7 @@ async function openQuestion(number, onBack) {
   document.title = `${clipped(data.question || data.id, 60)} · tracerank`;
 }
 
-function showTrouble(error) {
+function showError(error) {
   mainBox.replaceChildren(
     element(
       "div",

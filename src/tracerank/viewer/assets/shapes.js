@@ -29,12 +29,12 @@ function roomFor(text, length) {
 /** An answer in a line: what it comes down to, unless another comes down to the same or it is code. */
 function shortAnswer(rollout, others) {
   const answer = rollout.answer || "";
-  const isTelling = rollout.core && shapeOf(answer) !== "code" && others.every((other) => other.core !== rollout.core);
-  return isTelling ? rollout.core : tellingLine(answer, others.map((other) => other.answer || ""));
+  const isDistinct = rollout.core && shapeOf(answer) !== "code" && others.every((other) => other.core !== rollout.core);
+  return isDistinct ? rollout.core : distinctLine(answer, others.map((other) => other.answer || ""));
 }
 
 /** One line that says which answer this is: the first that no other has; where all begin alike, what comes after. */
-function tellingLine(text, others) {
+function distinctLine(text, others) {
   const lines = linesOf(text);
   if (lines.length === 0) return "";
   const taken = new Set(others.flatMap(linesOf));
