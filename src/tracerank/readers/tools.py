@@ -160,8 +160,8 @@ def kind_of_call(name: object, arguments: Mapping[str, Any], names: ToolNames | 
     if known == "other":
         return "other"
     arguments = _plainly_keyed(arguments)
-    has_query = any(key in arguments for key in words.QUERY_ARGUMENTS)
-    has_target = any(key in arguments for key in (*words.URL_ARGUMENTS, *words.DOCUMENT_ARGUMENTS))
+    has_query = not arguments.keys().isdisjoint(words.QUERY_ARGUMENTS)
+    has_target = not arguments.keys().isdisjoint((*words.URL_ARGUMENTS, *words.DOCUMENT_ARGUMENTS))
     if known is None:
         if _hands_in(name, arguments):
             return "other"

@@ -1,18 +1,14 @@
 """``nn.Linear`` through oneDNN, which takes half the time of torch's default on processors that are not Intel's.
 
 The operator is private to torch: it is used only if its signature is the one that is known, and the plain product is
-beside it. oneDNN compiles a kernel for each shape, so rows are padded to one of a few counts, and it keeps fewer of
-them than by default: in long training these took more than a gigabyte.
+beside it. oneDNN compiles a kernel for each shape, so rows are padded to one of a few counts.
 """
 
-import os
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
-
-os.environ.setdefault("ONEDNN_PRIMITIVE_CACHE_CAPACITY", "64")  # read at the first product
 
 SIGNATURE = (
     "mkldnn::_linear_pointwise(Tensor X, Tensor W, Tensor? B, str attr, Scalar?[] scalars, str? algorithm) -> Tensor Y"
@@ -32,6 +28,8 @@ def linear(rows: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     """rows @ weight^T + bias, for a weight [out, in] as ``nn.Linear`` has it."""
     if not ONEDNN or rows.ndim != 2 or len(rows) < MIN_ROWS or rows.dtype != torch.float32 or rows.device.type != "cpu":
         return functional.linear(rows, weight, bias)
+    if not torch.is_grad_enabled():
+        return _multiply(_padded(rows), weight, bias)[: len(rows)]
     result: Tensor = _Linear.apply(rows, weight, bias)  # type: ignore[no-untyped-call]
     return result
 

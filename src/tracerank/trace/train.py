@@ -5,6 +5,7 @@ keeps the weights, the optimiser and the position, and what dropout draws depend
 """
 
 import json
+import os
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
@@ -29,6 +30,8 @@ from tracerank.votes.folders import weights_file
 BLOCK_POOLS = 64
 """A step is computed in parts of this many pools, whose states stay in cache; the gradient is the step's."""
 SAVE_SECONDS = 60.0
+KEPT_KERNELS = "64"
+"""How many kernels oneDNN keeps; up to its own limit of 1,024 they take more than a gigabyte in long training."""
 
 OnStep = Callable[[float], object]
 """Called after each step with its loss."""
@@ -80,6 +83,7 @@ def train(
 
     ``start``: a network of the same sizes to begin with. ``stops_below_vote``: ends early once ``stays_below_vote``.
     """
+    os.environ.setdefault("ONEDNN_PRIMITIVE_CACHE_CAPACITY", KEPT_KERNELS)  # read at the first product
     learn, held_out = examples.train(), examples.validation()
     if not len(learn) or not len(held_out):
         raise TrainingError(

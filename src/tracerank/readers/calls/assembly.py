@@ -76,6 +76,8 @@ def searches_of(calls: Iterable[ToolCall], names: ToolNames | None = None) -> tu
 def kinds_of(calls: Sequence[ToolCall], names: ToolNames | None = None) -> tuple[CallKind, ...]:
     """What each call does; a tool of an unknown name is a search if it was given words and returned sources, once."""
     kinds = [call.kind or kind_of_call(call.name, call.arguments, names) for call in calls]
+    if "other" not in kinds:
+        return tuple(kinds)
     unknown = {
         call.name for call, kind in zip(calls, kinds, strict=True) if kind == "other" and _is_unknown(call, names)
     }
