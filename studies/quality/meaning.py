@@ -22,14 +22,14 @@ from tracerank.answers.meaning.pairs import PairWeights, pair_weights
 from tracerank.answers.meaning.rightness import is_right
 from tracerank.votes.answer_groups import DefaultGroups
 
-Grouping = Callable[[Sequence[str | None], str], tuple[int, ...]]
+Grouping = Callable[[str, Sequence[str | None]], tuple[int, ...]]
 
 
 def pair_shares(pools: Iterable[Wordings], grouping: Grouping) -> tuple[int, int, int, int]:
     """Equal pairs, those together, unequal pairs, those together; abstentions do not count."""
     same = together = other = mixed = 0
     for pool in pools:
-        groups = grouping(pool.answers, pool.question)
+        groups = grouping(pool.question, pool.answers)
         for i, j in combinations(range(len(groups)), 2):
             if ABSTAINS in (pool.means[i], pool.means[j]):
                 continue
@@ -47,7 +47,7 @@ def shown(counts: tuple[int, int, int, int]) -> str:
 
 
 def by_weights(weights: PairWeights) -> Grouping:
-    return lambda answers, question: grouped(answers, question, weights)
+    return lambda question, answers: grouped(question, answers, weights)
 
 
 def cross_validated(
@@ -68,7 +68,7 @@ SHAPES: dict[str, Callable[[Wordings], Iterable[Wordings]]] = {
     "two by two": lambda row: row.pairs(),
 }
 GROUPINGS: dict[str, Grouping] = {
-    "default": lambda answers, question: DefaultGroups().groups(question, answers),
+    "default": lambda question, answers: DefaultGroups().groups(question, answers),
     "meaning": group_by_meaning,
 }
 
@@ -139,7 +139,7 @@ def real_table() -> Table:
         for name, grouping in GROUPINGS.items():
             counts = {True: [0, 0], False: [0, 0]}
             for question, said in rows.items():
-                groups = grouping([text for text, _ in said], question)
+                groups = grouping(question, [text for text, _ in said])
                 for i, j in combinations(range(len(said)), 2):
                     if said[i][1] or said[j][1]:
                         count = counts[said[i][1] and said[j][1]]

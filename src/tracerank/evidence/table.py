@@ -114,7 +114,7 @@ class PoolEvidence:
             spelled.setdefault(key, Counter())[answer] += 1
         keys = commonest(by_key)
         answers = [spelling(spelled[key]) for key in keys]
-        groups = group_by_meaning(answers, question)
+        groups = group_by_meaning(question, answers)
         self.forms = [
             form_of(_sought(answer, question), group, by_key[key], asked)
             for key, answer, group in zip(keys, answers, groups, strict=True)

@@ -178,7 +178,7 @@ def _groups(pool: Pool, explanation: Explanation) -> dict[int | None, int]:
     else:
         written = decision.answer if decision.sample_id is None else None
         answers = [written, *(rollout.answer for rollout in pool.rollouts)]
-        found = dict(zip(samples, group_by_meaning(answers, pool.question.text), strict=True))
+        found = dict(zip(samples, group_by_meaning(pool.question.text, answers), strict=True))
     # The decision gives the group of the chosen answer; the others may not have its number.
     own = max(found.values()) + 1
     return found | dict.fromkeys(decision.group, own)

@@ -61,7 +61,7 @@ class MeaningGroups:
     name: str = MEANING
 
     def groups(self, question: str, answers: Sequence[str | None]) -> tuple[int, ...]:
-        return group_by_meaning(answers, question)
+        return group_by_meaning(question, answers)
 
     def note(self, answers: Sequence[str | None]) -> str | None:
         """That there are too many answers to compare all of them; None: there are not."""

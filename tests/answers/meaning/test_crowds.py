@@ -45,9 +45,9 @@ def worded(count: int) -> list[tuple[str, str]]:
 def test_many_answers_are_grouped_nearly_as_pair_by_pair(monkeypatch: pytest.MonkeyPatch) -> None:
     told = worded(200)
     texts = [text for _, text in told]
-    exact = group_by_meaning(texts, QUESTION)
+    exact = group_by_meaning(QUESTION, texts)
     monkeypatch.setattr(grouping, "FEW", 20)
-    found = group_by_meaning(texts, QUESTION)
+    found = group_by_meaning(QUESTION, texts)
     pairs = list(combinations(range(len(texts)), 2))
     alike = [(i, j) for i, j in pairs if told[i][0] == told[j][0]]
     assert sum((exact[i] == exact[j]) == (found[i] == found[j]) for i, j in pairs) >= 0.97 * len(pairs)
@@ -58,8 +58,8 @@ def test_many_answers_are_grouped_nearly_as_pair_by_pair(monkeypatch: pytest.Mon
 
 def test_the_order_of_many_answers_does_not_matter() -> None:
     texts = [text for _, text in worded(FEW + 40)]
-    groups = dict(zip(texts, group_by_meaning(texts, QUESTION), strict=True))
-    turned = dict(zip(texts[::-1], group_by_meaning(texts[::-1], QUESTION), strict=True))
+    groups = dict(zip(texts, group_by_meaning(QUESTION, texts), strict=True))
+    turned = dict(zip(texts[::-1], group_by_meaning(QUESTION, texts[::-1]), strict=True))
     alike = [[(found[a] == found[b]) for a, b in combinations(texts[:120], 2)] for found in (groups, turned)]
     assert alike[0] == alike[1]
 

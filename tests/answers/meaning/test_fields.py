@@ -27,10 +27,10 @@ QUESTION = "Which city did the composer of Orfeo die in?"
     ],
 )
 def test_objects_are_compared_field_by_field(objects: list[object], groups: tuple[int, ...]) -> None:
-    assert group_by_meaning([json.dumps(one) for one in objects], QUESTION) == groups
+    assert group_by_meaning(QUESTION, [json.dumps(one) for one in objects]) == groups
 
 
 def test_objects_among_texts_are_read_as_before() -> None:
-    assert group_by_meaning(['{"name": "Venice"}', "Venice", "Rome"], QUESTION) == (0, 0, 1)
-    assert len(set(group_by_meaning(["{not json}", "{nor this}"], QUESTION))) == 2
-    assert group_by_meaning(["[" * 9 + "{" * 100_000, "{" * 100_000 + "}"], QUESTION)
+    assert group_by_meaning(QUESTION, ['{"name": "Venice"}', "Venice", "Rome"]) == (0, 0, 1)
+    assert len(set(group_by_meaning(QUESTION, ["{not json}", "{nor this}"]))) == 2
+    assert group_by_meaning(QUESTION, ["[" * 9 + "{" * 100_000, "{" * 100_000 + "}"])

@@ -66,15 +66,15 @@ def test_the_core_is_the_span_that_answers(question: str, text: str, core: str) 
 
 
 def test_long_answers_belong_to_what_they_assert_and_not_to_what_they_mention() -> None:
-    assert group_by_meaning(ANSWERS, QUESTION) == (0, 0, 1, 0, 1, NO_GROUP, NO_GROUP, 0)
+    assert group_by_meaning(QUESTION, ANSWERS) == (0, 0, 1, 0, 1, NO_GROUP, NO_GROUP, 0)
 
 
 def test_groups_do_not_depend_on_the_order_of_the_answers() -> None:
-    expected = dict(zip(range(len(ANSWERS)), group_by_meaning(ANSWERS, QUESTION), strict=True))
+    expected = dict(zip(range(len(ANSWERS)), group_by_meaning(QUESTION, ANSWERS), strict=True))
     for seed in range(10):
         order = list(expected)
         random.Random(seed).shuffle(order)
-        groups = group_by_meaning([ANSWERS[place] for place in order], QUESTION)
+        groups = group_by_meaning(QUESTION, [ANSWERS[place] for place in order])
         for i, a in enumerate(order):
             for j, b in enumerate(order):
                 assert (groups[i] == groups[j]) == (expected[a] == expected[b])
@@ -85,10 +85,10 @@ def test_groups_do_not_depend_on_the_order_of_the_answers() -> None:
 def test_any_answers_in_any_order_give_the_same_groups(
     answers: list[str | None], question: str, chance: random.Random
 ) -> None:
-    groups = group_by_meaning(answers, question)
+    groups = group_by_meaning(question, answers)
     order = list(range(len(answers)))
     chance.shuffle(order)
-    again = group_by_meaning([answers[place] for place in order], question)
+    again = group_by_meaning(question, [answers[place] for place in order])
     assert [groups[a] == groups[b] for a in order for b in order] == [x == y for x in again for y in again]
     assert [group for place, group in enumerate(groups) if group not in groups[:place] and group >= 0] == list(
         range(max(groups, default=-1) + 1)
@@ -112,7 +112,7 @@ def test_the_core_stands_where_it_says(question: str, text: str) -> None:
 def test_the_level_chooses_how_strictly_answers_are_grouped() -> None:
     answers = ["Rembrandt", "The Night Watch was painted by Rembrandt van Rijn.", "rembrandt", "Rembrandt van Rijn"]
     question = "Who painted The Night Watch?"
-    assert tr.group_answers(question, answers) == group_by_meaning(answers, question) == (0, 0, 0, 0)
+    assert tr.group_answers(question, answers) == group_by_meaning(question, answers) == (0, 0, 0, 0)
     assert tr.group_answers(question, answers, level="default") == (0, 1, 0, 1)
     assert tr.group_answers(question, answers, "exact") == (0, 1, 0, 2)
     with pytest.raises(ValueError, match="meaning, exact, default"):
@@ -148,6 +148,6 @@ def test_pairs_that_are_left_out_change_no_group(names: set[str], question: str)
     probabilities = {pair: weights.probability(row) for pair, row in features.items()}
     groups = linked(range(len(answers)), probabilities, weights.threshold, vetoed)
     number = {place: group for group, members in enumerate(groups) for place in members}
-    said = group_by_meaning(answers, question)
+    said = group_by_meaning(question, answers)
     told = [place for place, group in enumerate(said) if group >= 0]
     assert all((said[a] == said[b]) == (number[a] == number[b]) for a in told for b in told)

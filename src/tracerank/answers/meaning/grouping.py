@@ -60,7 +60,7 @@ def group_answers(
         return equivalence.group_answers(answers, question, level, aliases)
     if level != MEANING:
         raise ValueError(f"level must be one of {', '.join((MEANING, *LEVELS))}, got {level!r}")
-    found = group_by_meaning(answers, question)
+    found = group_by_meaning(question, answers)
     if not aliases:
         return found
     named = equivalence.group_answers(answers, question, DEFAULT, aliases)
@@ -74,14 +74,14 @@ def group_answers(
     return _renumbered(found, joined)
 
 
-def group_by_meaning(answers: Sequence[str | None], question: str = "") -> tuple[int, ...]:
+def group_by_meaning(question: str, answers: Sequence[str | None]) -> tuple[int, ...]:
     """A group number per answer, in order of first appearance; ``NO_GROUP`` for what answers nothing."""
     if (objects := objects_in(answers)) is not None:
         return grouped_by_fields(objects, question, group_by_meaning)
-    return grouped(answers, question, pair_weights())
+    return grouped(question, answers, pair_weights())
 
 
-def grouped(answers: Sequence[str | None], question: str, weights: PairWeights) -> tuple[int, ...]:
+def grouped(question: str, answers: Sequence[str | None], weights: PairWeights) -> tuple[int, ...]:
     """The same by given weights."""
     said = [None if answer is None or abstains(answer, question) else comparable(answer) for answer in answers]
     distinct, others = _compared(Counter(answer for answer in said if answer is not None))
@@ -101,7 +101,7 @@ def _compared(counts: Counter[str]) -> tuple[list[str], list[str]]:
 
 def same_answer(question: str, a: str | None, b: str | None) -> bool:
     """Whether two answers to a question mean the same."""
-    first, second = group_by_meaning((a, b), question)
+    first, second = group_by_meaning(question, (a, b))
     return first == second != NO_GROUP
 
 
@@ -167,7 +167,7 @@ ASIDES = frozenset((
 ANSWER_FIELDS = frozenset(("answer", "final_answer", "exact_answer", "short_answer"))
 """An object with one of these is read as that field alone."""
 
-Grouping = Callable[[Sequence[str | None], str], Sequence[int]]
+Grouping = Callable[[str, Sequence[str | None]], Sequence[int]]
 
 
 def objects_in(answers: Sequence[str | None]) -> list[Mapping[str, Any] | None] | None:
@@ -203,7 +203,7 @@ def grouped_by_fields(
 def _column(values: Sequence[Any], question: str, grouping: Grouping) -> Sequence[int]:
     """Equal numbers for values of a field that are the same: texts by their meaning, others as they are."""
     if all(value is None or isinstance(value, str) for value in values):
-        return grouping(values, question)
+        return grouping(question, values)
     seen: dict[str, int] = {}
     texts = [None if value is None else json.dumps(value, sort_keys=True) for value in values]
     return [NO_GROUP if text is None else seen.setdefault(text, len(seen)) for text in texts]
