@@ -126,6 +126,8 @@ def test_a_run_killed_by_the_system_ends_with_identical_weights(
         child.stdout.close()
     train(examples, SMALL, WEBQA_RECIPE, PLAN, tmp_path / "killed")
     assert same(whole[0], tmp_path / "killed")
+    states = [(folder / "training" / "state.safetensors").read_bytes() for folder in (whole[0], tmp_path / "killed")]
+    assert states[0] == states[1]
 
 
 def test_another_plan_does_not_continue_a_run(examples: ExampleSet, tmp_path: Path) -> None:
@@ -133,6 +135,16 @@ def test_another_plan_does_not_continue_a_run(examples: ExampleSet, tmp_path: Pa
         train(examples, SMALL, WEBQA_RECIPE, PLAN, tmp_path, on_step=stop_after(2))
     with pytest.raises(TrainingError, match="another plan"):
         train(examples, SMALL, WEBQA_RECIPE, replace(PLAN, learning_rate=1e-2), tmp_path)
+
+
+def test_a_run_whose_network_was_deleted_says_so_before_it_goes_on(
+    examples: ExampleSet, whole: tuple[Path, list[float]], tmp_path: Path
+) -> None:
+    with pytest.raises(Stop):
+        train(examples, SMALL, WEBQA_RECIPE, PLAN, tmp_path, on_step=stop_after(len(whole[1]) - 1))
+    (tmp_path / "config.json").unlink()
+    with pytest.raises(TrainingError, match="its network is missing"):
+        train(examples, SMALL, WEBQA_RECIPE, PLAN, tmp_path)
 
 
 def test_a_loss_that_is_not_finite_stops_the_run_before_it_spoils_the_weights(

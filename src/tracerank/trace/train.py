@@ -18,7 +18,7 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import load_file, save_file
 
 from tracerank.errors import TrainingError, UsageError
-from tracerank.trace.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
+from tracerank.trace.checkpoint import CONFIG_FILE, Checkpoint, load_checkpoint, save_checkpoint
 from tracerank.trace.data import ExampleSet
 from tracerank.trace.graph import Longs
 from tracerank.trace.likeness import Likeness
@@ -203,19 +203,22 @@ class _Run:
             for key, value in self.optimizer.state.get(parameter, {}).items():
                 tensors[f"optimizer.{key}.{name}"] = value
         self.state.parent.mkdir(parents=True, exist_ok=True)
-        about = {"run": self.identity, "position": json.dumps(asdict(self.position))}
+        # One key: safetensors writes several in an order of its own, and two runs would differ in their bytes.
+        about = {"training": json.dumps({"run": self.identity, "position": asdict(self.position)})}
         with weights_file(self.state) as draft:
             save_file({name: each.detach().cpu().contiguous() for name, each in tensors.items()}, draft, about)
 
     def _restore(self) -> None:
         try:
             with safe_open(self.state, framework="pt") as file:
-                about = file.metadata() or {}
-            position, tensors = Position(**json.loads(about["position"])), load_file(self.state)
+                about = json.loads((file.metadata() or {})["training"])
+            position, tensors = Position(**about["position"]), load_file(self.state)
         except (SafetensorError, OSError, KeyError, ValueError, TypeError) as error:
             raise TrainingError(f"{self.state}: damaged ({error}); delete it to start again") from None
-        if about.get("run") != self.identity:
+        if about["run"] != self.identity:
             raise TrainingError(f"{self.out}: holds a run with another plan; use another output folder or delete it")
+        if position.epochs and not (self.out / CONFIG_FILE).exists():
+            raise TrainingError(f"{self.out}: its network is missing; delete {self.state.parent} to start again")
         self.position = position
         self.net.load_state_dict({k.removeprefix("net."): v for k, v in tensors.items() if k.startswith("net.")})
         for name, tensor in tensors.items():
